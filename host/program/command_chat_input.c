@@ -43,6 +43,16 @@ bool chat_input_prefill(struct chat_input *input, const char *text) {
     return input->editor != NULL;
 }
 
+char *chat_input_ask(struct chat_input *input, const char *prompt) {
+    return line_editor_read(input->editor, prompt, false);
+}
+
+bool chat_input_can_ask(const struct chat_input *input) { return input->editor != NULL; }
+
+bool chat_input_was_interrupted(struct chat_input *input) {
+    return input->editor && command_got_sigint() && line_editor_has_text(input->editor);
+}
+
 /* Returns the next byte of standard input. EOF: the input has ended or, if `stopped`, nothing is available now. */
 static int chat_input_byte(struct chat_input *input) {
     if (input->at == input->end) {
@@ -84,7 +94,7 @@ static void chat_input_skip(struct chat_input *input) {
 
 static bool chat_input_prompt_line(struct chat_input *input, const char *prompt, struct buffer *message) {
     if (input->editor) {
-        char *line = line_editor_read(input->editor, prompt);
+        char *line = line_editor_read(input->editor, prompt, true);
         buffer_text(message, line ? line : "");
         mem_free(line);
         return line != NULL;
