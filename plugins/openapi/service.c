@@ -240,6 +240,8 @@ static void read_service_operation(struct service_reader *reader, tn_value wante
     tn_value shared = tn_get(reader->root.value, "security");
     operation_set_identity(reader, &operation, method, path, node);
     bool good = is_included(wanted, &operation);
+    /* Different operationIds can make the same id: the later one is named after its method and path. */
+    if (good && is_name_used(service, operation.id)) operation_rename(&operation);
     if (good && (service->count >= OPERATIONS_MAX || reader->nodes >= NODES_MAX)) {
         service->left_out++;
         good = false;
@@ -341,7 +343,8 @@ struct service *service_read(const char *name, tn_value section) {
     struct service_reader reader = {.service = service};
     reader.library.documents = &reader.documents;
     read_service_limits(service, section);
-    bool good = documents_open(&reader.documents, tn_get_text(section, "document", ""), &reader.root) &&
+    bool good = documents_open(&reader.documents, tn_get_text(section, "document", ""),
+                               tn_get_text(section, "reference_root", NULL), &reader.root) &&
                 check_openapi_version(&reader) && read_base_url(service, section, &reader) &&
                 read_security_schemes(service, section, &reader) && read_service_operations(&reader, section);
     schema_library_finish(&reader.library);
