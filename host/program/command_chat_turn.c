@@ -291,6 +291,7 @@ static int send_after_take(struct chat *chat, tn_value messages, tn_value conten
 
 int chat_turn_send(struct chat *chat, tn_value content) {
     bool discards = chat->unfinished && chat->removes;
+    if (discards && chat->first) chat->begun = false; /* the messages of `input` are discarded, too */
     return send_after_take(chat, discards ? discard_messages(chat, chat->completed) : value_array(), content);
 }
 

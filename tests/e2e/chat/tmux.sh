@@ -177,7 +177,7 @@ export TERM=xterm
 printf '#!/bin/sh\necho "sixels of $4" \n' >img2sixel
 chmod +x img2sixel
 for how in kitty sixel; do
-    PATH=$PWD:$PATH terminal "$TENON" chat rich.yaml --images $how <<'T'
+    PATH=$PWD:$PATH XDG_STATE_HOME=$XDG_STATE_HOME/a\ b terminal "$TENON" chat rich.yaml --color always --images $how <<'T'
 wait > 
 send show me
 wait image/png
@@ -187,5 +187,6 @@ end
 T
     expect_code 0
     [ $how = kitty ] && expect_in out "$(printf '\033_Ga=T,f=100,q=2,m=0;%s\033\\' "$picture")"
-    [ $how = sixel ] && expect_in out "sixels of $XDG_STATE_HOME/tenon/chat/"
+    [ $how = sixel ] && expect_in out "sixels of $XDG_STATE_HOME/a b/tenon/chat/"
+    expect_in out "$(printf '\033]8;;file://%s/a%%20b/tenon/chat/' "$XDG_STATE_HOME")"
 done
