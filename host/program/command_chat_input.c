@@ -15,6 +15,7 @@ struct chat_input {
     bool terminal;
     struct line_editor *editor; /* NULL without a terminal, or without an editor for it */
     bool stopped;               /* do not wait for more standard input */
+    bool begun;                 /* the last message had a line when it ended */
     bool skips;                 /* the last message was too long, and its rest has not been read */
     size_t at, end;             /* bytes that have been read and not yet consumed */
     char bytes[4096];
@@ -50,7 +51,7 @@ char *chat_input_ask(struct chat_input *input, const char *prompt) {
 bool chat_input_can_ask(const struct chat_input *input) { return input->editor != NULL; }
 
 bool chat_input_was_interrupted(struct chat_input *input) {
-    return input->editor && command_got_sigint() && line_editor_has_text(input->editor);
+    return command_got_sigint() && (input->begun || (input->editor && line_editor_has_text(input->editor)));
 }
 
 /* Returns the next byte of standard input. EOF: the input has ended or, if `stopped`, nothing is available now. */
@@ -114,6 +115,7 @@ bool chat_input_read(struct chat_input *input, struct buffer *message) {
         more = message->length > before && message->data[message->length - 1] == '\\';
         if (more) message->data[message->length - 1] = '\n';
     }
+    input->begun = any;
     input->skips = message->overflow && !input->editor;
     return any && !command_got_sigint();
 }

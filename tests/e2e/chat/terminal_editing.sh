@@ -36,6 +36,10 @@ type not this
 wait not this
 key C-c
 wait > 
+send nor this\
+wait ... 
+key C-c
+wait > 
 key C-c
 wait (Ctrl-C again
 wait > 
