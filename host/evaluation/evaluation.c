@@ -130,7 +130,7 @@ static void add_judge_usage(struct slot *slot, tn_value usage) {
     tn_value sum = slot->judge_usage ? slot->judge_usage : value_object();
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         tn_value more = value_get(usage, members[i]), had = value_get(sum, members[i]);
-        if (!more) continue;
+        if (!more || !value_is_number(more)) continue;
         double total = value_to_double(more) + (had ? value_to_double(had) : 0);
         bool whole = value_is(more, TN_INT);
         sum = value_set_take(sum, members[i], whole ? value_int((int64_t)total) : value_double(total));
