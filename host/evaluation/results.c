@@ -184,8 +184,7 @@ tn_value results_lookup(const struct results *results, tn_value key) { return va
 
 bool results_append(struct results *results, tn_value result) {
     char *line = json_text(result, JSON_COMPACT);
-    bool written =
-        fputs(line, results->file) >= 0 && fputc('\n', results->file) != EOF && fflush(results->file) == 0;
+    bool written = fputs(line, results->file) >= 0 && fputc('\n', results->file) != EOF && fflush(results->file) == 0;
     mem_free(line);
     return written;
 }

@@ -38,8 +38,8 @@ void results_close(struct results *results); /* NULL is allowed */
 tn_value results_read(const char *path, struct error *error);
 
 /*
- * {document, model, case, repeat, key, status, ms, usage?, judge_usage?, why?}: a result without its answer. `why` is the
- * error, or the reason of the first check that failed. A new reference.
+ * {document, model, case, repeat, key, status, ms, usage?, judge_usage?, why?}: a result without its answer. `why` is
+ * the error, or the reason of the first check that failed. A new reference.
  */
 tn_value result_shorten(tn_value result);
 

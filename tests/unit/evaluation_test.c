@@ -45,7 +45,8 @@ static void mistakes_are_found_before_anything_runs(void **state) {
         {"document: d\ncases: [{answer: cost}]", NULL, "unknown variable `cost`"},
         {"document: d\nexpect: {check: size(answer)}\ncases: [{}]", NULL, "`size(answer)` is never true or false"},
         {"document: d\ncases: [{}, {expect: {schema: {type: 5}}}]", NULL, "s.yaml:2:31: /cases/1/expect/schema: "},
-        {"document: d\ncases: {file: c}", "{}\n\n{\"expect\": {\"check\": \"x\"}}\n", "c:3: /expect/check: unknown variable"},
+        {"document: d\ncases: {file: c}", "{}\n\n{\"expect\": {\"check\": \"x\"}}\n",
+         "c:3: /expect/check: unknown variable"},
         {"document: d\ncases: {file: c}", "{}\n\n{\"expects\": 1}\n", "c:3: /expects: "},
         {"document: d\ncases: {file: c}", "{}\n\n5\n", "c:3: "},
         {"document: d\ncases: {file: c}", "\n", "c: found an array of 0 items"},
@@ -90,8 +91,8 @@ static tn_value json(const char *text) {
 }
 
 #define RUN(key, repeat, status, rest)                                                                                 \
-    "{\"document\":\"d\",\"model\":\"\",\"case\":\"1\",\"repeat\":" #repeat ",\"key\":\"" key "\",\"status\":\"" status \
-    "\",\"ms\":" #repeat rest "}\n"
+    "{\"document\":\"d\",\"model\":\"\",\"case\":\"1\",\"repeat\":" #repeat ",\"key\":\"" key                          \
+    "\",\"status\":\"" status "\",\"ms\":" #repeat rest "}\n"
 
 static void one_process_continues_a_file(void **state) {
     (void)state;
@@ -122,9 +123,9 @@ static void one_process_continues_a_file(void **state) {
 
 static void files_that_are_no_results(void **state) {
     (void)state;
-    static const char *const texts[] = {"{}\n", "5\n", "x\n", "\n",
-                                        "{\"document\":\"d\",\"model\":\"\",\"case\":\"1\",\"repeat\":1,\"key\":\"a\","
-                                        "\"status\":\"passed\",\"ms\":\"fast\"}\n"};
+    static const char slow[] = "{\"document\":\"d\",\"model\":\"\",\"case\":\"1\",\"repeat\":1,\"key\":\"a\","
+                               "\"status\":\"passed\",\"ms\":\"slow\"}\n";
+    static const char *const texts[] = {"{}\n", "5\n", "x\n", "\n", slow};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct error error = ERROR_INIT;
         struct results *results = NULL;
@@ -164,7 +165,8 @@ static void percentiles_are_times_that_occurred(void **state) {
     for (int i = 1; i <= 20; i++) {
         char line[256];
         snprintf(line, sizeof line,
-                 "{\"document\":\"d\",\"model\":\"\",\"case\":\"1\",\"repeat\":%d,\"key\":\"%d\",\"status\":\"passed\",\"ms\":%d}\n",
+                 "{\"document\":\"d\",\"model\":\"\",\"case\":\"1\",\"repeat\":%d,\"key\":\"%d\",\"status\":\"passed\","
+                 "\"ms\":%d}\n",
                  i, i, i);
         strcat(text, line);
         tn_value summary = summary_of("document: d\ncases: [{}]", text, NULL);
@@ -216,7 +218,8 @@ static void changes_compare_the_last_result_of_each_run(void **state) {
     assert_int_equal(value_to_int(value_get(summary, "compared")), 1);
     value_unref(summary);
     summary = summary_of("document: d\ncases: [{}]",
-                         RUN("a", 1, "failed", ",\"checks\":[{\"kind\":\"equals\",\"passed\":false,\"why\":\"no\"}]"), before);
+                         RUN("a", 1, "failed", ",\"checks\":[{\"kind\":\"equals\",\"passed\":false,\"why\":\"no\"}]"),
+                         before);
     assert_int_equal(value_count(value_get(summary, "changes")), 1);
     assert_true(value_text_is(value_get(value_at(value_get(summary, "failures"), 0), "why"), "no"));
     value_unref(summary);
