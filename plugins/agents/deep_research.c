@@ -100,8 +100,9 @@ static const struct research_row research_nodes[] = {
      "   'results': {'type': 'array', 'maxItems': 1024, 'items': {'type': 'object', 'required': ['id', 'result'],"
      "    'additionalProperties': false, 'properties': {'id': {'type': 'string'}, 'name': {'type': 'string'},"
      "    'result': {}, 'is_error': {'type': 'boolean'}}}}}}}},"},
-    {IF_PLAN, " {'id': 'approved', 'type': 'set', 'config': {'values': {'next': '{\"input\": \"The plan is approved. "
-              "Carry it out.\","
+    {IF_PLAN, " {'id': 'approved', 'type': 'set', 'config': {'values': {'next': '{\"input\":"
+              "  has(state.answer.changes) ? \"The plan is approved. Carry it out, with these changes: \" +"
+              "  state.answer.changes : \"The plan is approved. Carry it out.\","
               "  \"previous\": state.job.id, \"results\": null, \"token\": null, \"planning\": false}'}}},"},
     {IF_PLAN, " {'id': 'changed', 'type': 'set', 'config': {'values': {'next': '{\"input\": state.answer.changes,"
               "  \"previous\": state.job.id, \"results\": null, \"token\": null, \"planning\": true}'}}},"},
@@ -301,6 +302,27 @@ static bool research_render(tn_task task, uint32_t template_index, tn_value *out
     return true;
 }
 
+/* What a task was given; each may be NULL. */
+struct research_given {
+    tn_value input, query, attachments, system, previous;
+};
+
+/* The attachments of the input, or of the node's channel. Returns false if the task has failed: without them, the
+ * research would be paid for in vain. */
+static bool research_find_attachments(const struct deep_research *node, tn_task task, struct research_given *given) {
+    tn_value own = node->attachments != TN_UNBOUND ? tn_read(task, node->attachments) : NULL;
+    tn_value found = given->attachments = research_choose(given->input, "attachments", own);
+    uint64_t count = tn.value->kind(found) == TN_ARRAY ? tn.value->count(found) : 0;
+    bool fits = tn.value->kind(found) <= TN_NULL || tn.value->kind(found) == TN_ARRAY;
+    for (uint64_t i = 0; fits && i < count; i++) fits = tn.value->kind(tn.value->at(found, i)) == TN_OBJECT;
+    tn_release(own);
+    if (!fits)
+        (void)agents_fail(task, "INVALID_INPUT", NULL,
+                          "the attachments of the research are not a list of parts, such as {type: file, media_type, "
+                          "data}");
+    return fits;
+}
+
 /* The query, alone or with the attachments. Takes `query`. */
 static tn_value research_join_take(tn_value query, tn_value attachments) {
     tn_value list = NULL;
@@ -316,27 +338,23 @@ static tn_value research_plan_config(tn_value config, bool planning) {
     return tn_set_take(base, "collaborative_planning", tn_bool(planning));
 }
 
-/* The input of the nested run, a new reference. NULL if the task has failed or memory runs out. */
-static tn_value research_build_input(const struct deep_research *node, tn_task task, tn_value given, tn_value query,
-                                     tn_value system, tn_value previous) {
-    tn_value own = node->attachments != TN_UNBOUND ? tn_read(task, node->attachments) : NULL;
-    tn_value attachments = research_choose(given, "attachments", own);
-    tn_value config = research_choose(given, "agent_config", node->agent_config);
-    tn_value before = research_choose(given, "previous_interaction_id", previous);
-    tn_value input = research_join_take(tn_retain(query), attachments), plan = NULL;
+/* The input of the nested run, a new reference. NULL if memory runs out. */
+static tn_value research_build_input(const struct deep_research *node, const struct research_given *given) {
+    tn_value config = research_choose(given->input, "agent_config", node->agent_config);
+    tn_value before = research_choose(given->input, "previous_interaction_id", given->previous);
+    tn_value input = research_join_take(tn_retain(given->query), given->attachments), plan = NULL;
     if (node->plan) {
         plan = research_plan_config(config, true);
         tn_value carry_out = research_plan_config(config, false);
         tn_release(config);
         config = carry_out;
     }
-    tn_value request = tn_build("{s:V,s:v,s:V?,s:V,s:v?}", "agent", research_choose(given, "agent", node->agent),
-                                "agent_config", config, "plan_config", plan, "tools",
-                                research_choose(given, "tools", node->tools), "system_instruction", system);
+    tn_value request =
+        tn_build("{s:V,s:v,s:V?,s:V,s:v?}", "agent", research_choose(given->input, "agent", node->agent),
+                 "agent_config", config, "plan_config", plan, "tools",
+                 research_choose(given->input, "tools", node->tools), "system_instruction", given->system);
     tn_value next = tn_build("{s:v,s:v,s:n,s:n,s:b}", "input", input, "previous", before, "results", "token",
                              "planning", node->plan);
-    tn_release(own);
-    tn_release(attachments);
     tn_release(config);
     tn_release(before);
     tn_release(input);
@@ -395,8 +413,12 @@ static void research_fail_job(tn_task task, tn_value job) {
     if (reason == NULL) reason = tn_get_text(error, "code", "it reports no reason");
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strcmp(codes[i][0], state) == 0) code = codes[i][1];
-    tn_value detail = tn_build("{s:v,s:v,s:v*,s:v*}", "interaction_id", tn_get(job, "id"), "status",
-                               tn_get(job, "status"), "error", error, "usage", tn_get(job, "usage"));
+    /* What it had written until then was paid for. */
+    bool partial = research_has_text(tn_get(job, "text"));
+    tn_value detail =
+        tn_build("{s:v,s:v,s:v*,s:v*,s:v*,s:v*}", "interaction_id", tn_get(job, "id"), "status", tn_get(job, "status"),
+                 "error", error, "usage", tn_get(job, "usage"), "text", partial ? tn_get(job, "text") : NULL, "sources",
+                 partial ? tn_get(job, "sources") : NULL);
     (void)agents_fail(task, code, detail, "the research ended as `%.40s` at the service: %.600s",
                       tn_get_text(job, "status", state), reason);
     tn_release(detail);
@@ -440,22 +462,22 @@ static int32_t research_call(const struct deep_research *node, tn_task task, tn_
 
 static int32_t research_start(void *self, tn_task task, tn_value input) {
     const struct deep_research *node = self;
-    tn_value given = NULL, query = NULL, system = NULL, previous = NULL;
-    (void)input;
-    bool ok = node->prompt == TN_UNBOUND || (given = tn_render(task, node->prompt, NULL)) != NULL;
-    if (ok && node->input != TN_UNBOUND) given = tn_read(task, node->input);
-    if (ok) ok = (query = research_find_query(node, task, given)) != NULL;
-    if (ok) ok = research_render(task, node->system, &system) && research_render(task, node->previous, &previous);
+    struct research_given given = {0};
     int32_t status = TN_FAILED;
+    (void)input;
+    bool ok = node->prompt == TN_UNBOUND || (given.input = tn_render(task, node->prompt, NULL)) != NULL;
+    if (ok && node->input != TN_UNBOUND) given.input = tn_read(task, node->input);
+    if (ok) ok = (given.query = research_find_query(node, task, given.input)) != NULL;
+    if (ok) ok = research_render(task, node->system, &given.system);
+    if (ok) ok = research_render(task, node->previous, &given.previous);
+    if (ok) ok = research_find_attachments(node, task, &given);
     if (ok) {
-        tn_value inner = research_build_input(node, task, given, query, system, previous);
+        tn_value inner = research_build_input(node, &given);
         status = research_call(node, task, inner);
         tn_release(inner);
     }
-    tn_release(given);
-    tn_release(query);
-    tn_release(system);
-    tn_release(previous);
+    tn_value owned[] = {given.input, given.query, given.attachments, given.system, given.previous};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) tn_release(owned[i]);
     return status;
 }
 
