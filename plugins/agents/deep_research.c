@@ -72,7 +72,9 @@ static const struct research_row research_nodes[] = {
     {ALWAYS, " {'id': 'create_failed', 'type': 'tool', 'config': {'tool': '@B.create', 'output_key': 'guard',"
              "  'arguments': {'prepare': true, 'guard': 'state.guard.guard', 'error': 'state.job.error'}}},"},
     {IF_STREAM,
-     " {'id': 'follow', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.stream', 'output_key': 'leg', 'arguments': "
+     /* A stream only shows progress: if it cannot be read, the result can be. */
+     " {'id': 'follow', 'type': 'tool', 'retry': @R, 'on_error': {'to': 'wait'}, 'config': {'tool': '@B.stream', "
+     "'output_key': 'leg', 'arguments': "
      "{"
      "  'id': 'state.job.id', 'wait_ms': @L, 'messages': true, 'cancel': true,"
      "  'event_id': 'state.leg.id == state.job.id && has(state.leg.event_id) ? state.leg.event_id : null'}}},"},

@@ -25,6 +25,13 @@ ask
 expect_code 0 && expect_in out "$report" && expect_in out '"url":"https://example.org/cold"'
 servers_stop
 
+# ---- A stream that fails for good: the result is read without it ----
+serve '{"polls": 1, "answers": [{"match": "GET", "path": "stream=true", "status": 400, "json": {"error": {"message": "no streams"}}, "times": 9}]}'
+sed 's/input_key/poll_interval_ms: 1, input_key/' report.yaml >quick.yaml
+doc=quick.yaml ask
+expect_code 0 && expect_in out "$report" && expect_creates 1
+servers_stop
+
 # ---- Without a stream; an unknown status counts as running; transient errors are tolerated ----
 document polled.yaml 'input_key: question, stream: false, poll_interval_ms: 1'
 serve '{"polls": 3, "answers": [{"match": "GET", "status": 503, "json": {"error": {"message": "busy"}}, "times": 1}]}'
