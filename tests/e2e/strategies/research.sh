@@ -31,9 +31,11 @@ open("tenon.yaml", "w").write(text)
 P
 }
 refused='{"error": {"code": "REFUSED", "message": "no"}}'
+sed -i 's/They cost 20,000\./They cost 20,000 [77]./' preset.yaml # a number that a claim has cites nothing
 with_role report "[$refused]"
 asked '{}'
-expect_code 0 && expect_in out '- They cost 20,000. [2]' && expect_in out '[2]: https://example.org/prices'
+expect_code 0 && expect_in out '- They cost 20,000 . [2]' && expect_in out '[2]: https://example.org/prices'
+cp "$SOURCE/plugins/strategies/research/scripted.yaml" preset.yaml
 with_role report '["Nothing is cited."]' '"Still nothing."'
 asked '{}'
 expect_code 0 && expect_in out '"user_output":"Still nothing.' && expect_in out '"sources":[{"url":"https://example.org/study"'
