@@ -310,7 +310,11 @@ static int32_t open_judge(struct evaluation *evaluation, struct error *error) {
             error, TN_INVALID, "INVALID_CONFIG",
             "the suite has a rubric, and no model that grades it: add `judge: PROVIDER:MODEL` to the suite, "
             "or bind the role `judge` in tenon.yaml");
-    return model_new(evaluation->engine, "judge", binding, NULL, &evaluation->judge, error);
+    struct error why = ERROR_INIT;
+    int32_t status = model_new(evaluation->engine, "judge", binding, NULL, &evaluation->judge, &why);
+    if (status != TN_OK) error_set(error, status, why.code, "the judge: %s", why.message);
+    error_finish(&why);
+    return status;
 }
 
 int32_t evaluation_run(struct engine *engine, struct graph *graph, const struct evaluation_options *options,

@@ -118,7 +118,10 @@ static struct graph *open_pair(struct evaluate *evaluate, size_t document, size_
                                value_chars(value_key_at(suite->models, model), NULL), error.message);
     } else {
         char *path = suite_file(evaluate, value_chars(value_value_at(suite->documents, document), NULL));
-        const struct command_graph_options options = {.path = path, .binder = "`models` of the suite:", .quiet = quiet};
+        const struct command_graph_options options = {
+            .path = path,
+            .binder = value_count(value_value_at(suite->models, model)) ? "`models` of the suite:" : "--model",
+            .quiet = quiet};
         graph = command_open_graph_file(evaluate->arguments, *host, &options, code);
         mem_free(path);
     }

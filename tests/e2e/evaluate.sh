@@ -123,6 +123,11 @@ rm tenon.yaml
 printf 'document: answer.yaml\ncases: [{input: {messages: [{type: user, content: x}]}, expect: {rubric: good}}]\n' >rubric.yaml
 run tenon evaluate rubric.yaml
 expect_code 2 && expect_in err "no model that grades it"
+sed 's/^cases/judge: nothing:x\ncases/' rubric.yaml >judge.yaml
+run tenon evaluate judge.yaml
+expect_code 2 && expect_in err "the judge: no plugin offers the model \`nothing\`"
+run tenon evaluate cost.yaml --model wirter=scripted
+expect_code 2 && expect_in err '--model wirter=…: neither'
 echo 'models: {judge: {provider: scripted, replies: [no idea]}}' >tenon.yaml
 run tenon evaluate rubric.yaml
 expect_code 1 && expect_in out "the judge answered no idea; expected"
