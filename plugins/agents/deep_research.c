@@ -16,9 +16,11 @@
  */
 #include "agents.h"
 
-#define RESEARCH_POLL_MS   10000 /* between two requests, without a stream */
-#define RESEARCH_LEG_MS    30000 /* of a stream, before its last event is saved */
-#define RESEARCH_STEPS_MAX 100000
+#define RESEARCH_POLL_MS         10000 /* between two requests, without a stream */
+#define RESEARCH_LEG_MS          30000 /* of a stream, before its last event is saved */
+#define RESEARCH_STEPS_MAX       100000
+#define RESEARCH_UNCONFIRMED_MAX 3  /* attempts to create a research with `unconfirmed: create` */
+#define RESEARCH_CONTINUED_MAX   50 /* works in a row that another one must continue */
 
 struct deep_research {
     uint32_t callee, system, prompt, input, attachments, previous;
@@ -44,9 +46,10 @@ void deep_research_set_section(tn_value config) {
 
 /*
  * The document, in rows; a row with flags is left out without one of these options. @B is the backend, @F the node that
- * waits first, @U the one for a research that may exist. Single quotes become double ones.
+ * waits first, @U the one for a research that may exist, @T how often it is tried again without a question. Single
+ * quotes become double ones.
  */
-enum { ALWAYS = 0, IF_STREAM = 1, IF_ASK = 2, IF_PLAN = 4 };
+enum { ALWAYS = 0, IF_STREAM = 1, IF_ASK = 2, IF_PLAN = 4, IF_CREATE = 8 };
 
 struct research_row {
     unsigned options;
@@ -58,6 +61,8 @@ static const struct research_row research_nodes[] = {
     {ALWAYS, "'channels': ["},
     {ALWAYS, " {'name': 'request', 'type': 'last_value'}, {'name': 'next', 'type': 'last_value'},"},
     {ALWAYS, " {'name': 'guard', 'type': 'last_value'}, {'name': 'job', 'type': 'last_value'},"},
+    {ALWAYS, " {'name': 'losses', 'type': 'last_value', 'default': 0}, {'name': 'turns', 'type': 'last_value', "
+             "'default': 0},"},
     {ALWAYS,
      " {'name': 'leg', 'type': 'last_value', 'default': {'id': ''}}, {'name': 'answer', 'type': 'last_value'}],"},
     {ALWAYS, "'nodes': ["},
@@ -113,7 +118,9 @@ static const struct research_row research_nodes[] = {
      "  \"results\": state.answer.results, \"token\": null, \"planning\": state.next.planning}'}}},"},
     {IF_ASK | IF_PLAN, " {'id': 'refused', 'type': 'fail', 'config': {'code': 'TOOL_DENIED',"
                        "  'message': 'a person has refused to create the research, or its plan'}},"},
-    {ALWAYS, " {'id': 'continued', 'type': 'set', 'config': {'values': {'next': '{\"input\": state.next.input,"
+    {IF_CREATE, " {'id': 'again', 'type': 'set', 'config': {'values': {'losses': 'state.losses + 1'}}},"},
+    {ALWAYS, " {'id': 'continued', 'type': 'set', 'config': {'values': {'turns': 'state.turns + 1', 'next': "
+             "'{\"input\": state.next.input,"
              "  \"previous\": state.next.previous, \"results\": state.next.results,"
              "  \"token\": has(state.job.continuation_token) ? state.job.continuation_token : null,"
              "  \"planning\": state.next.planning}'}}}],"},
@@ -121,7 +128,8 @@ static const struct research_row research_nodes[] = {
 
 static const struct research_row research_ends[] = {
     {ALWAYS, "{'expression': 'state.job.state == \"requires_action\"', 'to': 'act'},"
-             "{'expression': 'state.job.state == \"requires_continuation\"', 'to': 'continued'},"},
+             "{'expression': 'state.job.state == \"requires_continuation\" && state.turns < @C', "
+             "'to': 'continued'},"},
     {IF_PLAN, "{'expression': 'state.job.state == \"completed\" && state.next.planning', 'to': 'plan'},"},
     {ALWAYS, "{'expression': 'default', 'to': 'END'}"},
 };
@@ -129,7 +137,7 @@ static const struct research_row research_ends[] = {
 static const struct research_row research_edges[] = {
     {ALWAYS, "'edges': [{'from': 'START', 'to': 'prepare'}, {'from': 'prepare', 'to': 'create'},"},
     {ALWAYS, " {'from': 'create', 'type': 'conditional', 'conditions': ["
-             "  {'expression': 'state.job.state == \"unconfirmed\"', 'to': '@U'},"
+             "  {'expression': 'state.job.state == \"unconfirmed\"@T', 'to': '@U'},"
              "  {'expression': 'state.job.state == \"refused\"', 'to': 'create_failed'},"
              "  {'expression': 'state.job.state == \"running\"', 'to': '@F'}, @E]},"},
     {IF_STREAM,
@@ -148,6 +156,7 @@ static const struct research_row research_edges[] = {
      "  {'expression': 'has(state.answer.changes)', 'to': 'changed'}, {'expression': 'default', 'to': 'refused'}]},"},
     {IF_PLAN, " {'from': 'approved', 'to': 'prepare'}, {'from': 'changed', 'to': 'prepare'},"},
     {ALWAYS, " {'from': 'create_failed', 'to': 'create'},"},
+    {IF_CREATE, " {'from': 'again', 'to': 'prepare'},"},
     {ALWAYS, " {'from': 'act', 'to': 'acted'}, {'from': 'acted', 'to': 'prepare'},"},
     {IF_ASK | IF_PLAN, " {'from': 'refused', 'to': 'END'},"},
     {ALWAYS, " {'from': 'continued', 'to': 'prepare'}]}"},
@@ -179,6 +188,11 @@ static void research_append_value(struct tn_text_buffer *out, char letter, const
     case 'B': (void)tn_text_append(out, names->backend); break;
     case 'F': (void)tn_text_append(out, names->first); break;
     case 'U': (void)tn_text_append(out, names->unconfirmed); break;
+    case 'C': (void)tn_text_append_format(out, "%d", RESEARCH_CONTINUED_MAX); break;
+    case 'T':
+        if (names->options & IF_CREATE)
+            (void)tn_text_append_format(out, " && state.losses < %d", RESEARCH_UNCONFIRMED_MAX - 1);
+        break;
     case 'P': (void)tn_text_append_format(out, "%lld", (long long)names->poll_ms); break;
     case 'L': (void)tn_text_append_format(out, "%d", RESEARCH_LEG_MS); break;
     case 'S': (void)tn_text_append_format(out, "%d", RESEARCH_STEPS_MAX); break;
@@ -236,9 +250,9 @@ static int32_t research_bind(struct deep_research *node, tn_value config, tn_bin
     names.poll_ms = poll_ms;
     bool streams = research_flag(config, "stream", true);
     bool asks = strcmp(research_text_setting(config, "unconfirmed", "ask"), "create") != 0;
-    names.options = (streams ? IF_STREAM : 0u) | (asks ? IF_ASK : 0u) | (node->plan ? IF_PLAN : 0u);
+    names.options = (streams ? IF_STREAM : 0u) | (asks ? IF_ASK : IF_CREATE) | (node->plan ? IF_PLAN : 0u);
     names.first = streams ? "follow" : "wait";
-    names.unconfirmed = asks ? "confirm" : "prepare";
+    names.unconfirmed = asks ? "confirm" : "again";
     if (node->plan && strcmp(names.backend, "responses") == 0)
         return tn_refuse_at(
             "/approve_plan", "INVALID_CONFIG",
@@ -421,8 +435,18 @@ static void research_fail_job(tn_task task, tn_value job) {
         tn_build("{s:v,s:v,s:v*,s:v*,s:v*,s:v*}", "interaction_id", tn_get(job, "id"), "status", tn_get(job, "status"),
                  "error", error, "usage", tn_get(job, "usage"), "text", partial ? tn_get(job, "text") : NULL, "sources",
                  partial ? tn_get(job, "sources") : NULL);
-    (void)agents_fail(task, code, detail, "the research ended as `%.40s` at the service: %.600s",
-                      tn_get_text(job, "status", state), reason);
+    if (strcmp(state, "unconfirmed") == 0)
+        (void)agents_fail(task, code, detail,
+                          "%d times it was not known whether the research was created, so it may exist, and be paid "
+                          "for: %.600s",
+                          RESEARCH_UNCONFIRMED_MAX, reason);
+    else if (strcmp(state, "requires_continuation") == 0)
+        (void)agents_fail(task, code, detail,
+                          "the service has asked %d times to continue the research, and expects more",
+                          RESEARCH_CONTINUED_MAX + 1);
+    else
+        (void)agents_fail(task, code, detail, "the research ended as `%.40s` at the service: %.600s",
+                          tn_get_text(job, "status", state), reason);
     tn_release(detail);
 }
 
