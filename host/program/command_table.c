@@ -325,8 +325,9 @@ const struct command commands[] = {
      .operands_max = NO_MAXIMUM, .run = command_model_embed},
     {"model test", "[MODEL]", "send a prompt to a model, to see if it answers",
      "MODEL is a role of tenon.yaml (default: `default`), PROVIDER:NAME, or a JSON binding, as for --model. Prints\n"
-     "the answer as it arrives, then the time it took and its usage. Nothing is retried. With --connect, MODEL is no\n"
-     "JSON, and the answer is printed as a whole.",
+     "the answer as it arrives, then the time it took and its usage. The answer has at most 1,024 tokens, if the\n"
+     "binding has no `max_tokens`. A transient failure is retried as in a run. With --connect, MODEL cannot be JSON,\n"
+     "and the answer is printed as a whole.",
      "$ tenon model test openai:gpt-4o-mini\n", .options = model_test_options, .operands_max = 1,
      .run = command_model_test},
 
