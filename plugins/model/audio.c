@@ -86,9 +86,9 @@ void model_audio_finish(struct model_call *call, struct model_audio *audio, cons
     tn_value data = adds_header ? model_pcm_to_wav(audio->bytes, audio->length, &pcm)
                                 : model_bytes_to_base64(audio->bytes, audio->length);
     tn_value members = extra != NULL ? tn_build("{s:v}", call->model->provider->name, extra) : NULL;
-    tn_value part = tn_build("{s:s,s:s,s:v,s:v*}", "type", "audio", "media_type",
-                             media_type != NULL ? media_type : "application/octet-stream", "data", data, "extra",
-                             members);
+    tn_value part =
+        tn_build("{s:s,s:s,s:v,s:v*}", "type", "audio", "media_type",
+                 media_type != NULL ? media_type : "application/octet-stream", "data", data, "extra", members);
     audio->length = 0;
     if (part == NULL) model_fail(call, "LIMIT", "not enough memory for the audio of the answer");
     model_add_part(call, part);

@@ -32,9 +32,10 @@ bool openai_speech_streams(const struct model_call *call) {
 static bool speech_check(struct model_call *call) {
     const char *speech = openai_dialect(call)->speech;
     if (speech == NULL)
-        model_fail(call, "UNSUPPORTED",
-                   "this service returns no speech: use another model, or remove `speech` and \"audio\" of `modalities`; "
-                   "if the service does return it, set `dialect: {speech: any}`");
+        model_fail(
+            call, "UNSUPPORTED",
+            "this service returns no speech: use another model, or remove `speech` and \"audio\" of `modalities`; "
+            "if the service does return it, set `dialect: {speech: any}`");
     else if (strcmp(speech, "stream") == 0 && !model_is_streaming(call))
         model_fail(call, "UNSUPPORTED", "this service returns speech only in streams: remove `stream: false`");
     return !call->ended;
