@@ -35,11 +35,16 @@ const char *media_type_of(const void *bytes, size_t length) {
     return NULL;
 }
 
+static const struct media *media_find(const char *type) {
+    for (size_t i = 0; i < MEDIAS; i++)
+        if (strcmp(medias[i].type, type) == 0) return &medias[i];
+    return NULL;
+}
+
 const char *media_type_of_part(const void *bytes, size_t length, const char *declared) {
     const char *found = media_type_of(bytes, length);
-    for (size_t i = 0; declared && !found && i < MEDIAS; i++)
-        if (strcmp(medias[i].type, declared) == 0) return medias[i].type;
-    return found;
+    const struct media *media = found ? NULL : media_find(declared);
+    return media ? media->type : found;
 }
 
 bool media_write_wav(struct buffer *out, const void *samples, size_t length, const char *declared) {
@@ -53,9 +58,8 @@ bool media_write_wav(struct buffer *out, const void *samples, size_t length, con
 }
 
 const char *media_extension(const char *type) {
-    for (size_t i = 0; i < MEDIAS; i++)
-        if (strcmp(medias[i].type, type) == 0) return medias[i].extension;
-    return "bin";
+    const struct media *media = media_find(type);
+    return media ? media->extension : "bin";
 }
 
 bool media_has_extension(const char *path) {

@@ -10,8 +10,7 @@
 
 /* The media type of the content, found from its first bytes; NULL if it is not a known one. Static. */
 const char *media_type_of(const void *bytes, size_t length);
-/* The same for the part of a message that declares a type, or NULL; that is returned if the content does not show one
- * and it is a known type. */
+/* The same for a part of a message: if the content does not show its type, the declared one, if that is known. */
 const char *media_type_of_part(const void *bytes, size_t length, const char *declared);
 /* Appends a WAV file with these samples, if the declared type is that of raw PCM. Returns false for another type. */
 bool media_write_wav(struct buffer *out, const void *samples, size_t length, const char *declared);

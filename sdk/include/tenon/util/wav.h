@@ -6,7 +6,8 @@
  *
  *     struct tn_pcm pcm;
  *     unsigned char header[TN_WAV_HEADER_SIZE];
- *     if (tn_pcm_read("audio/L16;codec=pcm;rate=24000", &pcm)) tn_wav_put_header(header, &pcm, length); // samples follow
+ *     if (tn_pcm_read("audio/L16;codec=pcm;rate=24000", &pcm))
+ *         tn_wav_put_header(header, &pcm, length); // `length` bytes of samples follow it in the file
  *
  * Thread: any. Nothing here allocates.
  */
@@ -71,17 +72,17 @@ static inline void tn_wav_put_number(unsigned char *out, uint32_t number, uint32
 /* Writes the header for `length` bytes of samples. More than 4 GiB do not fit into its numbers, which are then the
  * largest; players read to the end of the file. */
 static inline void tn_wav_put_header(unsigned char out[TN_WAV_HEADER_SIZE], const struct tn_pcm *pcm, uint64_t length) {
+    /* The format has 16 bytes, is PCM (1), and a sample has 16 bits. */
+    static const unsigned char fixed[TN_WAV_HEADER_SIZE] = {
+        'R', 'I', 'F', 'F', 0, 0, 0, 0, 'W', 'A', 'V', 'E', 'f', 'm', 't', ' ', 16,  0,   0, 0, 1, 0,
+        0,   0,   0,   0,   0, 0, 0, 0, 0,   0,   0,   0,   16,  0,   'd', 'a', 't', 'a', 0, 0, 0, 0};
     const uint32_t most = UINT32_MAX - TN_WAV_HEADER_SIZE, size = TN_UTIL_CAST(uint32_t, length < most ? length : most);
-    memcpy(out, "RIFF....WAVEfmt ....", 20);
+    memcpy(out, fixed, sizeof fixed);
     tn_wav_put_number(out + 4, size + TN_WAV_HEADER_SIZE - 8, 4);
-    tn_wav_put_number(out + 16, 16, 4); /* bytes of the format, which follows */
-    tn_wav_put_number(out + 20, 1, 2);  /* PCM */
     tn_wav_put_number(out + 22, pcm->channels, 2);
     tn_wav_put_number(out + 24, pcm->rate, 4);
     tn_wav_put_number(out + 28, pcm->rate * pcm->channels * 2, 4); /* bytes of a second */
     tn_wav_put_number(out + 32, pcm->channels * 2, 2);             /* bytes of a sample of all channels */
-    tn_wav_put_number(out + 34, 16, 2);                            /* bits of a sample */
-    memcpy(out + 36, "data", 4);
     tn_wav_put_number(out + 40, size, 4);
 }
 
