@@ -55,12 +55,17 @@ void model_audio_add(struct model_call *call, struct model_audio *audio, tn_valu
     const char *text = tn_chars(base64, &length);
     if (text == NULL || length == 0 || call->ended) return;
     wanted = audio->length + length / 4 * 3 + 3;
-    if (!tn_is_base64(text, length) || wanted > MODEL_AUDIO_MAX) {
-        model_fail_response(call, wanted > MODEL_AUDIO_MAX ? "more than 64 MiB of audio" : "audio that is not base64");
+    if (!tn_is_base64(text, length)) {
+        model_fail_response(call, "audio that is not base64");
+        return;
+    }
+    if (wanted > MODEL_AUDIO_MAX) {
+        model_fail(call, "LIMIT", "the audio of the answer is longer than 64 MiB: ask for less, or for another format");
         return;
     }
     if (wanted > audio->capacity) {
-        unsigned char *grown = model_memory_alloc(wanted * 2);
+        uint64_t capacity = wanted * 2 < MODEL_AUDIO_MAX ? wanted * 2 : MODEL_AUDIO_MAX;
+        unsigned char *grown = model_memory_alloc(capacity);
         if (grown == NULL) {
             model_fail(call, "LIMIT", "not enough memory for the audio of the answer");
             return;
@@ -68,7 +73,7 @@ void model_audio_add(struct model_call *call, struct model_audio *audio, tn_valu
         if (audio->length > 0) memcpy(grown, audio->bytes, audio->length);
         model_memory_free(audio->bytes);
         audio->bytes = grown;
-        audio->capacity = wanted * 2;
+        audio->capacity = capacity;
     }
     audio->length += tn_base64_take(text, length, audio->bytes + audio->length, audio->capacity - audio->length);
 }
