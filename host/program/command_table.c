@@ -44,8 +44,9 @@ const struct command commands[] = {
     {"chat", "FILE", "chat with a document",
      "Each line is a user message in the channel `messages` and starts one run. The answer is printed as it\n"
      "arrives; tool calls are shown on standard error. Approvals are requested at the terminal. Ctrl-C cancels the\n"
-     "answer; at a question it ends the chat. A turn that was cancelled or has failed is not part of the "
-     "conversation.\n"
+     "answer or discards the line; at a question of a thread it ends the chat, and the question can be answered "
+     "later.\n"
+     "A turn that was cancelled or has failed is not part of the conversation.\n"
      "On a terminal, `/help` lists the commands of the conversation, such as `/retry`, `/edit`, `/model` and `/save`;\n"
      "`@FILE` in a message attaches an image, a PDF or audio; reasoning and sources are folded until `/more`. Images\n"
      "and audio of answers are saved in the folder of the program's state, and images are shown if the terminal can.\n"
