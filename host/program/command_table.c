@@ -326,7 +326,8 @@ const struct command commands[] = {
     {"model test", "[MODEL]", "send a prompt to a model, to see if it answers",
      "MODEL is a role of tenon.yaml (default: `default`), PROVIDER:NAME, or a JSON binding, as for --model. Prints\n"
      "the answer as it arrives, then the time it took and its usage. Images and audio are saved as in `tenon chat`.\n"
-     "Nothing is retried. With --connect, MODEL cannot be JSON, and the answer is printed as a whole.",
+     "The answer has at most 1,024 tokens, if the binding has no `max_tokens`. A transient failure is retried as in a\n"
+     "run. With --connect, MODEL cannot be JSON, and the answer is printed as a whole.",
      "$ tenon model test openai:gpt-4o-mini\n"
      "$ tenon model test '{\"provider\": \"openai\", \"model\": \"gpt-audio\", \"speech\": {\"voice\": \"marin\"}}'\n",
      .options = model_test_options, .operands_max = 1, .run = command_model_test},
