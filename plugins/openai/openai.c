@@ -216,6 +216,10 @@ static void openai_release(struct model_call *call) {
     openai_extras_release(&state->extras);
 }
 
+static bool openai_retry(struct model_call *call, int64_t status, const char *code) {
+    return openai_retry_stored(call, status, code) || openai_speech_retry(call, status, code);
+}
+
 static const struct model_provider openai = {
     .name = "openai",
     .base_url = "https://api.openai.com/v1",
@@ -229,7 +233,7 @@ static const struct model_provider openai = {
     .event = openai_event,
     .answer = openai_answer,
     .error = openai_error,
-    .retry = openai_retry_stored,
+    .retry = openai_retry,
     .release = openai_release,
     .has_embeddings = true,
 };
