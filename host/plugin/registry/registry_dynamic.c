@@ -204,7 +204,7 @@ bool registry_is_expecting(const struct registry *registry) { return registry_ex
 
 /* Wait condition of registry_await. */
 struct registry_wait {
-    const struct registry *registry;
+    struct registry *registry;
     const char *kind; /* NULL means any kind */
     const char *id;   /* or a pattern; NULL to wait until all are added */
     size_t length;
@@ -219,14 +219,14 @@ static bool registry_wait_concerns(const struct registry_wait *wait, const struc
 
 static bool registry_wait_is_done(void *of) {
     const struct registry_wait *wait = of;
-    if (wait->id && row_find(wait->registry, wait->kind, wait->id, wait->length)) return true;
+    if (wait->id && row_find_named(wait->registry, wait->kind, wait->id, wait->length)) return true;
     for (size_t i = 0; i < wait->registry->plugin_count; i++)
         if (registry_wait_concerns(wait, wait->registry->plugins[i])) return false;
     return true;
 }
 
 /* `late` describes, in the log, a plugin for which the wait was too short. */
-static void registry_await(const struct registry *registry, struct registry_wait wait, int64_t ms, const char *late) {
+static void registry_await(struct registry *registry, struct registry_wait wait, int64_t ms, const char *late) {
     if (!registry->options.wait || registry_wait_is_done(&wait)) return;
     if (registry->options.wait(registry->options.user, ms, registry_wait_is_done, &wait)) return;
     for (size_t i = 0; i < registry->plugin_count; i++)
