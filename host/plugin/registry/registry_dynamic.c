@@ -180,6 +180,13 @@ static bool plugin_adds_nothing(const struct plugin *plugin) {
     return empty == value_count(section);
 }
 
+bool registry_has_demand(const struct plugin *plugin) { return plugin->demand != NULL; }
+
+bool registry_demand_one(const struct plugin *plugin, const char *kind, size_t kind_length, const char *pattern,
+                         size_t length, int32_t how) {
+    return plugin->demand && plugin->demand(plugin->demand_user, kind, kind_length, pattern, length, how) == 1;
+}
+
 void registry_demand_all(const struct plugin *plugin) {
     tn_value kinds = value_get(manifest_plugin(plugin_manifest(plugin)), "dynamic");
     for (size_t i = 0; plugin->demand && i < value_count(kinds); i++)
