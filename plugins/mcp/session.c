@@ -556,6 +556,7 @@ static void on_rpc_notification(void *user, const char *method, tn_value params)
                    {"notifications/resources/list_changed", on_resources_changed},
                    {"notifications/resources/updated", ignore_notification},
                    {"notifications/elicitation/complete", on_elicitation_complete},
+                   {"notifications/tasks/status", ignore_notification}, /* the state is requested */
                    {"notifications/subscriptions/acknowledged", on_subscribed}};
     struct session *session = user;
     if (session->state != SESSION_READY && strcmp(method, "notifications/message") != 0) return;

@@ -2,7 +2,8 @@
  * remote_demand.c - tenon/demand.h for an isolated plugin: what the host looks for is sent to the shared process.
  *
  * The process starts only what may match, and says when nothing more will come (serve_demand.c). The host asks often
- * while it waits, so each pattern is kept with the last answer. Another process, after a death, gets all patterns again.
+ * while it waits, so each pattern is kept with the last answer. Another process, after a death, gets all patterns
+ * again.
  */
 #include "adl/value/memory.h"
 #include "host/plugin/isolate/process.h"

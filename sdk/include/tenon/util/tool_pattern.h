@@ -79,8 +79,8 @@ static inline uint64_t tn_tool_id_part(const char *name, uint64_t length, char d
 #define TN_TOOL_ID_FORMS 2u
 /*
  * Writes an id that the tool with the original `name` may have: "SERVICE." and tn_tool_id_part of the rest, with dots
- * (form 0) or without (form 1), because a service keeps them or not. Returns its length; 0 if there is no such id, or it
- * is `name`: the caller looks up `name` first, then each form.
+ * (form 0) or without (form 1), because a service keeps them or not. Returns its length; 0 if there is no such id, or
+ * it is `name`: the caller looks up `name` first, then each form.
  */
 static inline uint64_t tn_tool_id(const char *name, uint64_t length, uint32_t form, char *out, uint64_t size) {
     const char *first = TN_UTIL_CAST(const char *, memchr(name, '.', length));
