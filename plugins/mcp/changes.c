@@ -1,5 +1,6 @@
 /*
- * changes.c - the stream that reports changes of lists, from 2026-07-28 on: the request subscriptions/listen stays open.
+ * changes.c - the stream that reports changes of lists, from 2026-07-28 on: the request subscriptions/listen stays
+ * open.
  */
 #include "handshake.h"
 

@@ -56,8 +56,7 @@ struct exchange *post_exchange_new(struct http *http, enum purpose purpose, int6
 
 /* ---- Requests ---- */
 
-void put_exchange_headers(tn_builder *builder, const struct http *http, const char *method,
-                                 struct exchange *exchange) {
+void put_exchange_headers(tn_builder *builder, const struct http *http, const char *method, struct exchange *exchange) {
     tn_value header = http->oauth != NULL ? oauth_header(http->oauth) : NULL;
     tn_value proof = header != NULL ? oauth_proof(http->oauth, method) : NULL;
     if (header != NULL) tn_put(builder, "Authorization", header);
@@ -235,7 +234,7 @@ static bool on_sse_event(struct exchange *exchange) {
 }
 
 void exchange_report_failure(struct exchange *exchange, int64_t status, tn_value body, const char *code,
-                                    const char *why) {
+                             const char *why) {
     const struct transport_events *events = &exchange->http->transport.events;
     int64_t id = exchange->id;
     post_exchange_free(exchange);

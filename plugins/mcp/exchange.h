@@ -1,9 +1,9 @@
 /*
  * exchange.h - one HTTP exchange with a server, and what the exchanges of a server share.
  *
- * An exchange is one HTTP request: a POST with a message, a GET for the server's stream or to resume a stream. Receivers
- * of an event may close the transport: `closed` is checked afterwards, and the memory is freed when no function that
- * delivers events is active. http.c has the transport, http_sse.c that of 2024-11-05.
+ * An exchange is one HTTP request: a POST with a message, a GET for the server's stream or to resume a stream.
+ * Receivers of an event may close the transport: `closed` is checked afterwards, and the memory is freed when no
+ * function that delivers events is active. http.c has the transport, http_sse.c that of 2024-11-05.
  *
  *     struct exchange *exchange = post_exchange_new(http, POST, id);
  *     if (exchange_send_or_wait(exchange) != TN_OK) post_exchange_free(exchange);
@@ -83,12 +83,11 @@ bool exchange_delay(struct exchange *exchange, uint64_t delay_ms);
 void http_stream_opened(struct http *http);
 /* Frees the exchange. `body` may be NULL. */
 void exchange_report_failure(struct exchange *exchange, int64_t status, tn_value body, const char *code,
-                                    const char *why);
+                             const char *why);
 /* The begin of a request {url, method, …}. */
 tn_builder *start_http_request(const struct http *http, const char *method);
 /* Adds the members of `headers`. `exchange` may be NULL; its token is stored in it. */
-void put_exchange_headers(tn_builder *builder, const struct http *http, const char *method,
-                                 struct exchange *exchange);
+void put_exchange_headers(tn_builder *builder, const struct http *http, const char *method, struct exchange *exchange);
 
 /* ---- http_sse.c ---- */
 

@@ -1,8 +1,8 @@
 /*
  * handshake.c - the handshakes of both eras.
  *
- * In SESSION_HANDSHAKE, server/discover is open, or initialize, or both: a server that needs long to start, and one that
- * ignores unknown methods, cannot be told apart, so initialize follows an unanswered server/discover after
+ * In SESSION_HANDSHAKE, server/discover is open, or initialize, or both: a server that needs long to start, and one
+ * that ignores unknown methods, cannot be told apart, so initialize follows an unanswered server/discover after
  * MCP_PROBE_MS, and whichever answer comes first decides.
  */
 #include "handshake.h"
