@@ -2,9 +2,10 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 
-from harness import DOCUMENT, call, check, configure, scripted_server, run_tests, tenon
+from harness import DOCUMENT, TENON, call, check, configure, scripted_server, run_tests, tenon
 
 SILENT = {"command": [sys.executable, "-c", "import time; open('silent', 'w').close(); time.sleep(3600)"], "connect_timeout_ms": 600000}
 
@@ -97,6 +98,14 @@ def test_an_isolated_plugin():
     for result in (call("dice.roll"), tenon("tool", "list", "dice.*"), tenon("tool", "call", "dice.roll"), tenon("tool", "show", "dice.roll")):
         check(result.code == 0 and "6" in result.out + "".join(result.contents) or "dice.roll" in result.out, "the tool", result.out, result.err)
         check("server `ends`" not in result.err, "no other server is started", result.err)
+    host = subprocess.Popen([TENON, "serve", "--socket", "socket"], stderr=subprocess.PIPE, text=True)
+    try:
+        check("listening" in host.stderr.readline(), "a host that runs")
+        result = tenon("tool", "list", "dice.*", "--connect", "socket")
+        check("dice.roll" in result.out, "its list waits for what matches, and for nothing else", result.out, result.err)
+    finally:
+        host.terminate()
+        host.communicate()
     result = tenon("tool", "list", "ends.*")
     check("server `ends`" in result.err and "no tool matches" in result.err, "the other one, if it is wanted", result.err)
     servers.pop("silent")

@@ -224,12 +224,22 @@ static bool registry_wait_concerns(const struct registry_wait *wait, const struc
            plugin_demand(plugin, wait->kind, wait->id, wait->length, TN_DEMAND_START);
 }
 
+/* True if a plugin may still add what is waited for. */
+static bool registry_wait_has_reason(const struct registry_wait *wait) {
+    for (size_t i = 0; i < wait->registry->plugin_count; i++)
+        if (registry_wait_concerns(wait, wait->registry->plugins[i])) return true;
+    return false;
+}
+
+bool registry_is_coming(struct registry *registry, const char *kind, const char *pattern) {
+    const struct registry_wait wait = {registry, kind, pattern, strlen(pattern)};
+    return registry_wait_has_reason(&wait);
+}
+
 static bool registry_wait_is_done(void *of) {
     const struct registry_wait *wait = of;
     if (wait->id && row_find_named(wait->registry, wait->kind, wait->id, wait->length)) return true;
-    for (size_t i = 0; i < wait->registry->plugin_count; i++)
-        if (registry_wait_concerns(wait, wait->registry->plugins[i])) return false;
-    return true;
+    return !registry_wait_has_reason(wait);
 }
 
 /* `late` describes, in the log, a plugin for which the wait was too short. */
