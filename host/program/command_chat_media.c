@@ -6,6 +6,7 @@
 #include "host/program/command.h"
 #include "host/program/media.h"
 #include "host/program/state_path.h"
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -133,11 +134,23 @@ static void show_image(const struct chat_media *media, const char *path, const c
 
 /* ---- Parts ---- */
 
+/* The link of a terminal is a URL, in which most characters are escaped. */
+static void put_file_url(const char *path) {
+    fputs("file://", stderr);
+    for (; *path; path++)
+        fprintf(stderr, isalnum((unsigned char)*path) || strchr("/-._~", *path) ? "%c" : "%%%02X",
+                (unsigned char)*path);
+}
+
 static void print_link(const struct chat_media *media, const char *type, size_t length, const char *path) {
-    const char *begin = media->links ? "\033]8;;file://" : "", *middle = media->links ? "\033\\" : "";
-    const char *end = media->links ? "\033]8;;\033\\" : "";
     command_printf(stderr, "· %s, %zu bytes: ", type, length);
-    fprintf(stderr, "%s%s%s%s%s\n", begin, media->links ? path : "", middle, path, end);
+    if (media->links) {
+        fputs("\033]8;;", stderr);
+        put_file_url(path);
+        fputs("\033\\", stderr);
+    }
+    command_printf(stderr, "%s", path);
+    fprintf(stderr, "%s\n", media->links ? "\033]8;;\033\\" : "");
 }
 
 static void show_bytes(struct chat_media *media, const char *bytes, size_t length) {

@@ -134,6 +134,7 @@ static void print_report(const struct model_test *test, tn_value report) {
     tn_value message = value_get(report, "message"), content = value_get(message, "content");
     tn_value model = value_get(report, "model");
     tn_value usage = value_get(report, "usage"), cost = value_get(usage, "cost"), first = value_get(report, "first_ms");
+    bool cut = value_text_is(value_get(report, "finish_reason"), "length");
     if (!test->printed) {
         char *text = value_is(content, TN_STRING) ? mem_text(value_chars(content, NULL))
                                                   : json_text(content ? content : report, JSON_COMPACT);
@@ -146,6 +147,7 @@ static void print_report(const struct model_test *test, tn_value report) {
     command_printf(stderr, "%.0f ms in total, %lld tokens in, %lld out", value_to_double(value_get(report, "total_ms")),
                    model_test_tokens(usage, "input_tokens"), model_test_tokens(usage, "output_tokens"));
     if (cost) command_printf(stderr, ", cost %.6g", value_to_double(cost));
+    if (cut) command_printf(stderr, "; the limit of tokens ended the answer (`max_tokens`)");
     command_printf(stderr, "\n");
 }
 

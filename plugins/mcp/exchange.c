@@ -13,7 +13,8 @@
 #define DELAY_MS 1000     /* before a stream is resumed, if the server does not state it */
 #define DELAY_MIN                                                                                                      \
     100 /* also if the server states less, so that a stream that ends at once does not cause a busy loop */
-#define DELAY_MAX 60000
+#define DELAY_MAX     60000
+#define REDIRECTS_MAX 5 /* in a row */
 
 /* ---- Life ---- */
 
@@ -366,14 +367,37 @@ static tn_value exchange_body_value(const struct exchange *exchange, tn_value en
     return bytes != NULL && exchange_read_json(exchange, bytes, length, &value) == TN_OK ? value : NULL;
 }
 
+/* 307 and 308 keep the method. Only the same origin is followed, because headers can contain secrets. */
+static bool exchange_follow_redirect(struct exchange *exchange, int64_t status, const char *location) {
+    struct http *http = exchange->http;
+    bool post = exchange->purpose == POST;
+    char **url = post && http->endpoint != NULL ? &http->endpoint : &http->url;
+    bool may = (status == 307 || status == 308) && location != NULL && http->redirects < REDIRECTS_MAX;
+    char *target = may ? resolve_same_origin(*url, location, strlen(location)) : NULL;
+    if (target == NULL) return false;
+    http->redirects++;
+    mcp_free(*url);
+    *url = target; /* also of further requests */
+    tn_text_free(&exchange->body);
+    exchange->events = false;
+    if ((post ? exchange_send_message(exchange) : exchange_open_stream(exchange)) != TN_OK)
+        exchange_report_failure(exchange, 0, NULL, "CONNECTION_LOST", "the request cannot be sent again");
+    return true;
+}
+
 static void exchange_handle_refusal(struct exchange *exchange, int64_t status, tn_value end) {
     struct http *http = exchange->http;
     const struct transport_events *events = &http->transport.events;
-    char why[128];
-    (void)snprintf(why, sizeof why, "HTTP status %lld%s", (long long)status,
+    const char *location = tn_get_text(tn_get(end, "headers"), "location", NULL);
+    bool redirects = status >= 300 && status < 400 && location != NULL;
+    char why[400];
+    if (exchange_follow_redirect(exchange, status, location)) return;
+    (void)snprintf(why, sizeof why, "HTTP status %lld%s%.200s%s", (long long)status,
                    status == 401   ? ": it requires authentication; set `headers`"
                    : status == 403 ? ": it forbids the request"
-                                   : "");
+                   : redirects     ? ": a redirect to `"
+                                   : "",
+                   redirects ? location : "", redirects ? "`, which is not followed; set `url`" : "");
     if (status == 404 && exchange->had_session && *http->session != '\0') {
         *http->session = '\0';
         exchange_report_failure(exchange, 0, NULL, MCP_SESSION_ENDED, "the server has ended the session");
@@ -397,6 +421,7 @@ static void exchange_handle_refusal(struct exchange *exchange, int64_t status, t
 static void on_exchange_end(struct exchange *exchange, tn_value end) {
     int64_t status = tn_get_int(end, "status", 0), id = exchange->id;
     if (exchange->must_free) return;
+    if (status >= 200 && status < 300) exchange->http->redirects = 0;
     if (exchange->header != NULL && status >= 200 && status < 300) oauth_accepted(exchange->http->oauth);
     if (status < 200 || status >= 300) {
         exchange_handle_refusal(exchange, status, end);

@@ -32,6 +32,7 @@ struct http {
     bool modern, closed, wants_stream;
     bool sse, streaming;      /* the transport of 2024-11-05; its stream was requested */
     bool opening;             /* the server's stream is not open yet */
+    uint32_t redirects;       /* that were followed since the last answer */
     uint64_t delete_exchange; /* the DELETE exchange; 0: none */
     void (*session_ended)(void);
     uint32_t active_callbacks; /* active functions that deliver events; the memory is freed when it is 0 */
@@ -95,6 +96,9 @@ void put_exchange_headers(tn_builder *builder, const struct http *http, const ch
 int32_t sse_send(struct http *http, struct exchange *exchange);
 /* The stream cannot be opened, or has ended. The request that waits for it fails, or else the transport ends. */
 void sse_fail(struct exchange *stream, int64_t status, const char *code, const char *reason);
+/* Returns the URL that `text` means, relative to `base`: to be freed with mcp_free, NULL if it is not a URL of the same
+ * origin. */
+char *resolve_same_origin(const char *base, const char *text, uint64_t length);
 /* The event `endpoint`. Returns false if the stream has ended because of it. */
 bool sse_read_endpoint(struct exchange *exchange, const char *text, uint64_t length);
 

@@ -48,6 +48,8 @@ struct session {
     int64_t listen_ms;     /* monotonic clock: when it was opened */
 
     uint64_t stray_count; /* messages that belong to no request */
+    uint32_t log_count;   /* messages of its log since log_ms, on the monotonic clock */
+    int64_t log_ms;
 };
 
 /* ---- handshake.c ---- */

@@ -36,9 +36,7 @@ void sse_fail(struct exchange *stream, int64_t status, const char *code, const c
         events->closed(events->user, why);
 }
 
-/* Returns the URL that `text` means, relative to that of the stream: to be freed with mcp_free, NULL if it is not a URL
- * of the same origin. */
-static char *sse_resolve_endpoint(const char *base, const char *text, uint64_t length) {
+char *resolve_same_origin(const char *base, const char *text, uint64_t length) {
     struct tn_text_buffer url = {.limit = OAUTH_URL_MAX};
     struct address from, to;
     if (length == 0 || !address_read(base, &from) || memchr(text, '\0', length) != NULL) return NULL;
@@ -47,7 +45,9 @@ static char *sse_resolve_endpoint(const char *base, const char *text, uint64_t l
     bool absolute =
         (length >= 7 && strncasecmp(text, "http://", 7) == 0) || (length >= 8 && strncasecmp(text, "https://", 8) == 0);
     tn_value origin = address_origin(&from);
-    if (!absolute) {
+    if (!absolute && length >= 2 && memcmp(text, "//", 2) == 0) {
+        tn_text_append_n(&url, base, (uint64_t)(strchr(base, ':') + 1 - base));
+    } else if (!absolute) {
         tn_text_append_value(&url, origin);
         while (*text != '?' && *text != '/' && path_size > 0 && path[path_size - 1] != '/') path_size--;
         if (*text != '/') tn_text_append_n(&url, path, path_size);
@@ -62,11 +62,10 @@ static char *sse_resolve_endpoint(const char *base, const char *text, uint64_t l
     return result;
 }
 
-/* Only the first one counts. */
 bool sse_read_endpoint(struct exchange *exchange, const char *text, uint64_t length) {
     struct http *http = exchange->http;
     if (http->endpoint != NULL) return true;
-    http->endpoint = sse_resolve_endpoint(http->url, text, length);
+    http->endpoint = resolve_same_origin(http->url, text, length);
     if (http->endpoint != NULL) {
         http_stream_opened(http);
         return true;

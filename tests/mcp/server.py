@@ -347,11 +347,24 @@ def logs(ident, params):
     answer(ident, text("logged"))
 
 
+def storms(ident, params):
+    for i in range(3000):
+        send(method="notifications/tools/list_changed")
+        send(method="notifications/message", params={"level": "error", "data": "message %d of a storm" % i})
+    answer(ident, text("stormed"))
+
+
 def adds_tool(ident, params):
     state["added"] += 1
     state["listed"] = False
     send(method="notifications/tools/list_changed")
     answer(ident, text("added"))
+
+
+def adds_tool_later(ident, params):
+    """When the client reads a changed list at once again."""
+    time.sleep(0.6)
+    adds_tool(ident, params)
 
 
 def awaits_list(ident, params):
@@ -378,7 +391,7 @@ TOOLS = {
 }
 for function in (fails, refuses, blocks, asks, asks_twice, asks_endlessly, asks_unknown_method, opens_page, samples, roots, slow, no_answer, exits_now,
                  deferred, deferred_fails, deferred_cancelled, deferred_asks, deferred_odd, deferred_forever, deferred_without_id,
-                 answers_twice, answers_other_ids, invalid_messages, result_not_object, huge_line, pings, logs, adds_tool, awaits_list, environment):
+                 answers_twice, answers_other_ids, invalid_messages, result_not_object, huge_line, pings, logs, storms, adds_tool, adds_tool_later, awaits_list, environment):
     TOOLS[function.__name__] = (function, {})
 if era == "legacy":
     TOOLS.update({function.__name__: (function, {"execution": {"taskSupport": "required"}}) for function in CORE_TASKS})
@@ -421,14 +434,11 @@ def list_tools(ident, params):
         page["nextCursor"] = str(start + size if "cyclic-pages" not in quirks else size)
     if era == "modern":
         page.update(ttlMs=0, cacheScope="private")
-    if "late-lists" in quirks and state["listed"]:
+    if "late-lists" in quirks and state["added"]:
         threading.Timer(0.25, answer, (ident, page)).start()
         return
     answer(ident, page)
     if "nextCursor" not in page:
-        if "late-lists" in quirks:
-            state["added"] += 1
-            send(method="notifications/tools/list_changed")
         state["listed"] = True
         answer_awaiting()
 
