@@ -153,8 +153,8 @@ static void print_link(const struct chat_media *media, const char *type, size_t 
     fprintf(stderr, "%s\n", media->links ? "\033]8;;\033\\" : "");
 }
 
-static void show_bytes(struct chat_media *media, const char *bytes, size_t length) {
-    const char *type = media_type_of(bytes, length);
+static void show_bytes(struct chat_media *media, const char *bytes, size_t length, const char *declared) {
+    const char *type = media_type_of_part(bytes, length, declared);
     char *path = save_media(media, bytes, length, type ? media_extension(type) : "bin");
     struct buffer base64;
     if (!path) {
@@ -182,8 +182,14 @@ void chat_media_show(struct chat_media *media, tn_value part) {
         command_print_line(stderr, "· %s: %s", command_text(part, "type", "file"), value_chars(url, NULL));
     }
     if (bytes) {
-        const char *start = value_data(bytes, &length);
-        show_bytes(media, start, length);
+        const char *start = value_data(bytes, &length), *declared = command_text(part, "media_type", "");
+        struct buffer wav;
+        buffer_init(&wav, SIZE_MAX);
+        if (media_write_wav(&wav, start, length, declared))
+            show_bytes(media, buffer_cstr(&wav), wav.length, declared);
+        else
+            show_bytes(media, start, length, declared);
+        buffer_finish(&wav);
     }
     value_unref(bytes);
 }

@@ -36,6 +36,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             arguments = json.dumps({"from": "see https://a.example/x", "what": "links"})
             message = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "extract", "arguments": arguments}}]}
         elif "Classify" in asked: message["content"] = '{"verdict": "positive"}'
+        elif "audio" in request: message = {"role": "assistant", "content": None, "audio": {"id": "a", "data": "AQACAA==", "transcript": "Hi"}}
         elif "image_url" in asked: message["content"] = "It is red."
         elif os.path.exists("hold") and request.get("stream"):
             os.rename("hold", "held")
@@ -61,23 +62,23 @@ P
 python3 server.py &
 server_wait port
 cat >targets.json <<J
-[{"name": "fake", "key": "FAKE_KEY", "model": "m", "binding": {"provider": "openai", "base_url": "http://127.0.0.1:$(cat port)/v1"}}]
+[{"name": "fake", "key": "FAKE_KEY", "model": "m", "binding": {"provider": "openai", "base_url": "http://127.0.0.1:$(cat port)/v1"}, "cases": {"speech": {"speech": {}}}}]
 J
 options="--targets targets.json --only fake --record recorded"
 live FAKE_KEY=sk-live-1234567890
-expect_code 0 && expect_in out "7 ok, 0 failed, 0 skipped"
+expect_code 0 && expect_in out "8 ok, 0 failed, 0 skipped"
 ! grep -rqE 'acme-corp|session=1|sk-live' recorded || fails "expected no key and no account in the recordings"
 [ "$(find recorded/fake/tools -name '*.json' | wc -l)" = 2 ] || fails "expected two exchanges with a tool"
 # The recordings are enough: without the server, and without the key.
 servers_stop
 options="--targets targets.json --only fake --replay recorded"
 live
-expect_code 0 && expect_in out "7 ok, 0 failed, 0 skipped"
+expect_code 0 && expect_in out "8 ok, 0 failed, 0 skipped"
 # A case that fails is reported, and a key that a service repeats does not stay in a recording.
 sed -i 's/red/blue/' recorded/fake/images/*.json
 rm recorded/fake/stream/*.json
 live
-expect_code 1 && expect_in out 'FAILED: expected `red`, found It is blue.' && expect_in out "5 ok, 2 failed"
+expect_code 1 && expect_in out 'FAILED: expected `red`, found It is blue.' && expect_in out "6 ok, 2 failed"
 rm port
 touch leak
 python3 server.py &

@@ -25,7 +25,7 @@ models:
     provider: scripted
     by: calls
     rules:
-      - {contains: show me, reply: {type: ai, content: [{type: reasoning, text: "first I think"}, {type: text, text: "Look:"}, {type: image, media_type: image/png, data: $picture}, {type: source, title: "A page", url: "https://a.example/page"}]}}
+      - {contains: show me, reply: {type: ai, content: [{type: reasoning, text: "first I think"}, {type: text, text: "Look:"}, {type: image, media_type: image/png, data: $picture}, {type: audio, media_type: "audio/L16;codec=pcm;rate=24000", data: AQACAA==}, {type: audio, media_type: audio/aac, data: AQACAA==}, {type: source, title: "A page", url: "https://a.example/page"}]}}
     replies:
       - "reply {call} to {input}"
 channels: [{name: messages, type: reduce, reducer: messages}]
@@ -36,6 +36,9 @@ opens rich.yaml
 type_line "show me"
 screen "thinking… /more shows it"
 screen "image/png, 17 bytes: $XDG_STATE_HOME/tenon/chat/"
+screen "audio/wav, 48 bytes: $XDG_STATE_HOME/tenon/chat/" # raw samples got a header
+[ "$(head -c 4 "$XDG_STATE_HOME"/tenon/chat/*.wav)" = RIFF ] || fails "the audio is not a WAV file"
+screen "audio/aac, 4 bytes: $XDG_STATE_HOME/tenon/chat/"
 screen "1 source: a.example; /more shows them"
 screen "tokens in, "
 has "first I think" && fails "the reasoning is not folded"
