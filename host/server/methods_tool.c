@@ -40,9 +40,11 @@ static int32_t tool_found(const struct method_call *call, const char *query, con
     method_defer_loads(call, true);
     tool_search(server_engine(call->server), query, pattern, limit, tool_add_row, &list);
     method_defer_loads(call, false);
-    if (registry_has_deferred(host_registry(server_host(call->server)))) {
+    struct registry *registry = host_registry(server_host(call->server));
+    bool more = registry_has_deferred(registry) || registry_is_coming(registry, "tool", pattern ? pattern : "*");
+    if (more && method_wait_for_plugins(call, TN_OK) == METHOD_RETRY) {
         value_unref(list.rows);
-        return method_wait_for_plugins(call, TN_OK);
+        return METHOD_RETRY;
     }
     return method_done_take(call, value_set_take(value_object_reserve(1), "tools", list.rows));
 }

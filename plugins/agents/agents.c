@@ -7,6 +7,7 @@
  */
 #include "agents.h"
 #include <stdarg.h>
+#include <tenon/util/tool_pattern.h>
 
 TN_PLUGIN("tenon.agents", "0.1.0", "Nodes that call models and let them use tools: llm, tools, agent, router and more")
 
@@ -89,31 +90,11 @@ int32_t agents_fail(tn_task task, const char *code, tn_value detail, const char 
 
 /* ---- Names ---- */
 
-/* True if `name` matches the pattern. `*` matches any text. */
-static bool name_matches(const char *pattern, const char *name) {
-    const char *star = NULL, *again = NULL; /* on a mismatch, only the latest star is extended */
-    while (*name != '\0') {
-        if (*pattern == '*') {
-            star = ++pattern;
-            again = name;
-        } else if (*pattern == *name) {
-            pattern++;
-            name++;
-        } else if (star != NULL) {
-            pattern = star;
-            name = ++again;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*') pattern++;
-    return *pattern == '\0';
-}
-
 bool names_match(tn_value patterns, const char *name) {
     for (uint64_t i = 0, count = tn.value->count(patterns); i < count; i++) {
-        const char *pattern = tn_chars(tn.value->at(patterns, i), NULL);
-        if (pattern != NULL && name_matches(pattern, name)) return true;
+        uint64_t length = 0;
+        const char *pattern = tn_chars(tn.value->at(patterns, i), &length);
+        if (pattern != NULL && tn_tool_pattern_matches(pattern, length, name)) return true;
     }
     return false;
 }

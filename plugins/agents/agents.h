@@ -55,7 +55,7 @@ void deep_research_set_section(tn_value config);
 
 /* ---- Names ---- */
 
-/* True if a pattern of the list matches the name. A NULL list matches nothing. */
+/* True if a pattern of the list matches the tool's name (tenon/util/tool_pattern.h). A NULL list matches nothing. */
 bool names_match(tn_value patterns, const char *name);
 
 #endif

@@ -151,7 +151,7 @@ static void mcp_call_send_request(struct call *call) {
     if (deferred)
         method = deferred_request(call, &params);
     else
-        params = call_make_params(call);
+        params = deferred_ask_take(call, call_make_params(call));
     if (!deferred && call->tool->method == NULL && session_is_modern(server->session))
         headers = headers_from_arguments(tn_get(call->tool->definition, "inputSchema"), call->arguments);
     if (params != NULL)
@@ -225,15 +225,15 @@ void call_repeat(struct call *call) {
 
 static void on_call_response(void *user, const struct rpc_answer *answer) {
     struct call *call = user;
-    tn_value urls = tn_get(answer->data, "elicitations");
+    tn_value urls = tn_get(answer->data, "elicitations"), task;
     call->request = 0;
     if (answer->failure != NULL && strcmp(answer->failure, MCP_SESSION_ENDED) == 0 && !call->resent) {
         call->resent = call->waiting = true; /* the next session, which starts soon, sends it again */
         return;
     }
     if (call->deferred.id != NULL && deferred_on_response(call, answer)) return;
-    if (answer->result != NULL && deferred_is_task(answer->result)) {
-        deferred_start(call, answer->result);
+    if (answer->result != NULL && (task = deferred_find_task(call, answer->result)) != NULL) {
+        deferred_start(call, task);
         return;
     }
     if (answer->result != NULL && value_is(tn_get(answer->result, "resultType"), "input_required")) {
@@ -330,13 +330,14 @@ static bool call_interrupt_for_person(struct call *call, struct question *questi
     if (!elicit_ask_take(call->task, question->params, call->server->name, call->tool->name,
                          make_continuation(call, question)))
         return false;
-    if (call->request == 0) { /* the continuation contains everything that is needed */
+    bool asked_by_task = call->deferred.core && call->deferred.id != NULL; /* the server waits for the answer */
+    if (call->request == 0 && !asked_by_task) { /* the continuation contains everything that is needed */
         mcp_call_free(call);
         return true;
     }
     drop_oldest_suspended(call->server);
     call->task = 0;
-    session_pause_timeout(call->server->session, call->request, true);
+    if (call->request != 0) session_pause_timeout(call->server->session, call->request, true);
     return true;
 }
 
@@ -535,6 +536,8 @@ void calls_progress(struct server *server, int64_t request, tn_value params) {
 void calls_add_question(struct server *server, tn_value id, const char *method, tn_value params, int64_t origin) {
     struct call *call = find_call_of_request(server, origin);
     bool person = strcmp(method, "elicitation/create") == 0;
+    for (struct call *other = server->calls; call == NULL && other != NULL; other = other->next)
+        if (deferred_is_related(other, params)) call = other;
     for (struct call *other = server->calls; call == NULL && other != NULL; other = other->next)
         if (other->request != 0) call = other;
     if (call == NULL) {

@@ -16,7 +16,40 @@
 
 static int64_t deferred_now_ms(void) { return tn.core->monotonic_ns(tn.host) / 1000000; }
 
-bool deferred_is_task(tn_value result) { return value_is(tn_get(result, "resultType"), "task"); }
+/* ---- Asking for a task ---- */
+
+static bool requires_task(const struct call *call) {
+    return call->tool->method == NULL && strcmp(session_version(call->server->session), MCP_LEGACY) == 0 &&
+           value_is(value_get_nested(call->tool->definition, "execution", "taskSupport"), "required");
+}
+
+tn_value deferred_ask_take(struct call *call, tn_value params) {
+    call->deferred.core = requires_task(call);
+    if (!call->deferred.core) return params;
+    tn_value offered = value_get_nested(session_capabilities(call->server->session), "tasks", "requests");
+    if (tn.value->kind(value_get_nested(offered, "tools", "call")) == TN_OBJECT)
+        return tn_set_take(params, "task", tn_build("{}"));
+    tn_release(params);
+    call_decide(call, "SERVER_ERROR",
+                format_value("server `%s`: tool `%s` can only be called as a task (`execution.taskSupport`), but the "
+                             "server does not offer tasks for tools (`tasks.requests.tools.call` of its capabilities)",
+                             call->server->name, call->tool->name),
+                NULL);
+    return NULL;
+}
+
+tn_value deferred_find_task(const struct call *call, tn_value result) {
+    tn_value task = call->deferred.core ? tn_get(result, "task") : NULL;
+    if (tn.value->kind(task) == TN_OBJECT) return task;
+    return value_is(tn_get(result, "resultType"), "task") ? result : NULL;
+}
+
+bool deferred_is_related(const struct call *call, tn_value params) {
+    tn_value id = tn_get(value_get_nested(params, "_meta", "io.modelcontextprotocol/related-task"), "taskId");
+    return id != NULL && call->deferred.id != NULL && tn.value->equal(id, call->deferred.id);
+}
+
+/* ---- The state of a task ---- */
 
 static void on_poll_due(void *argument) {
     struct call *call = argument;
@@ -96,11 +129,15 @@ static void end_with_error(struct call *call, tn_value task, const char *status)
 static void read_task(struct call *call, tn_value task) {
     struct deferred *deferred = &call->deferred;
     const char *status = tn_get_text(task, "status", "");
-    int64_t poll_ms = tn_get_int(task, "pollIntervalMs", deferred->poll_ms);
+    int64_t poll_ms = tn_get_int(task, deferred->core ? "pollInterval" : "pollIntervalMs", deferred->poll_ms);
     deferred->poll_ms = poll_ms < POLL_MIN_MS ? POLL_MIN_MS : poll_ms > POLL_MAX_MS ? POLL_MAX_MS : poll_ms;
     report_status(call, task);
     if (strcmp(status, "working") == 0) {
         deferred_schedule(call);
+    } else if (deferred->core && (strcmp(status, "input_required") == 0 || strcmp(status, "completed") == 0 ||
+                                  strcmp(status, "failed") == 0)) {
+        deferred->fetching = call->must_send = true; /* the server asks its questions while it is open */
+        call_advance(call);
     } else if (strcmp(status, "input_required") == 0) {
         ask_questions(call, tn_get(task, "inputRequests"));
     } else if (strcmp(status, "completed") == 0 && tn.value->kind(tn_get(task, "result")) == TN_OBJECT) {
@@ -129,7 +166,7 @@ static void deferred_set_id(struct call *call, tn_value id) {
 void deferred_start(struct call *call, tn_value task) {
     uint64_t length = 0;
     tn_value id = tn_get(task, "taskId");
-    int64_t ttl_ms = tn_get_int(task, "ttlMs", TASK_MAX_MS);
+    int64_t ttl_ms = tn_get_int(task, call->deferred.core ? "ttl" : "ttlMs", TASK_MAX_MS);
     if (tn_chars(id, &length) == NULL || length == 0 || length > ID_MAX || call->tool->method != NULL) {
         deferred_fail_take(call, "SERVER_ERROR",
                            format_value("server `%s`: tool `%s`: it answered with a task, but its `taskId` is not a "
@@ -139,7 +176,7 @@ void deferred_start(struct call *call, tn_value task) {
     }
     deferred_set_id(call, id);
     if (ttl_ms > 0 && ttl_ms < TASK_MAX_MS) call->deferred.until_ms = deferred_now_ms() + ttl_ms;
-    if (value_is(tn_get(task, "status"), "working")) {
+    if (call->deferred.core || value_is(tn_get(task, "status"), "working")) {
         read_task(call, task);
         return;
     }
@@ -155,6 +192,7 @@ void deferred_resume(struct call *call, tn_value id) {
 const char *deferred_request(struct call *call, tn_value *params) {
     call->deferred.updating = call->responses != NULL;
     *params = tn_build("{s:v,s:v*}", "taskId", call->deferred.id, "inputResponses", call->responses);
+    if (call->deferred.fetching) return "tasks/result";
     return call->deferred.updating ? "tasks/update" : "tasks/get";
 }
 
@@ -179,10 +217,15 @@ static bool is_passing(const struct rpc_answer *answer) {
 
 bool deferred_on_response(struct call *call, const struct rpc_answer *answer) {
     struct deferred *deferred = &call->deferred;
+    bool fetching = deferred->fetching;
+    deferred->fetching = false;
     if (answer->result != NULL) {
         deferred->failures = 0;
         deferred->resumed = false;
-        if (deferred->updating) {
+        if (fetching) {
+            call_decide_result(call, answer->result);
+            call_advance(call);
+        } else if (deferred->updating) {
             deferred_note_answers(call);
             deferred_schedule(call);
         } else {

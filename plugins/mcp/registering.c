@@ -5,6 +5,7 @@
  * a warning that names it. The other tools are not affected.
  */
 #include "registering.h"
+#include <tenon/util/tool_pattern.h>
 
 static bool is_id_taken(void *user, const char *id, const char *name) {
     const struct server *server = user;
@@ -26,31 +27,13 @@ static struct tool_naming server_get_tool_naming(struct server *server) {
 
 /* ---- The allow-list ---- */
 
-static bool matches_tool_pattern(const char *pattern, const char *name) {
-    const char *star = NULL, *from = NULL;
-    while (*name != '\0') {
-        if (*pattern == '*') {
-            star = pattern++;
-            from = name;
-        } else if (*pattern == *name) {
-            pattern++, name++;
-        } else if (star != NULL) {
-            pattern = star + 1;
-            name = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*') pattern++;
-    return *pattern == '\0';
-}
-
 static bool is_tool_allowed(const struct server *server, const char *name) {
     tn_value list = tn_get(server->config, "tools");
     if (tn.value->kind(list) != TN_ARRAY) return true;
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
-        const char *pattern = tn_chars(tn.value->at(list, i), NULL);
-        if (pattern != NULL && matches_tool_pattern(pattern, name)) return true;
+        uint64_t length = 0;
+        const char *pattern = tn_chars(tn.value->at(list, i), &length);
+        if (pattern != NULL && tn_pattern_matches(pattern, length, name)) return true;
     }
     return false;
 }

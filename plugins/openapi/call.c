@@ -9,6 +9,7 @@
  */
 #include "call.h"
 #include "answer.h"
+#include "multipart.h"
 #include "page.h"
 #include "redirect.h"
 #include "request.h"
@@ -309,7 +310,7 @@ static void operation_call_send(struct call *call) {
     }
     tn_value request = operation_make_request(call->operation, call->arguments, &call->uploads, call->task, &why);
     if (request == NULL && why != NULL)
-        operation_call_fail(call, "INVALID_INPUT", why);
+        operation_call_fail(call, strcmp(why, MULTIPART_TOO_LONG) == 0 ? "LIMIT" : "INVALID_INPUT", why);
     else
         operation_call_send_request_take(call, request);
 }

@@ -133,7 +133,7 @@ tn_value multipart_make_body(const struct body *body, tn_value value, const stru
         good = count_boundaries(&multipart) == multipart.parts + 1;
     }
     if (multipart.out.status == TN_LIMIT)
-        multipart.why = "the body is longer than 64 MiB";
+        multipart.why = MULTIPART_TOO_LONG;
     else if (multipart.out.status == TN_INVALID)
         multipart.why = "the body cannot be sent as a form: a value is missing";
     else if (!good && multipart.why == NULL && multipart.out.status == TN_OK)

@@ -6,6 +6,9 @@
 
 #include "upload.h"
 
+/* Why there is no body, if it is longer than a body of tenon.http. */
+#define MULTIPART_TOO_LONG "the body is longer than 64 MiB, which is the limit; base64 makes a file a third longer"
+
 /*
  * Returns the body, a new reference: text, or bytes if it has a file. *content_type receives the header's value, a new
  * reference. NULL on failure: *why is the reason, or NULL if memory ran out. An array is one part for each item; other

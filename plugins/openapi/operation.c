@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <strings.h>
 #include <tenon/util/build.h>
+#include <tenon/util/tool_pattern.h>
 
 #define TITLE_MAX         190
 #define DOCUMENTATION_MAX 8000
@@ -210,18 +211,13 @@ static bool operation_has_files(const struct operation *operation) {
 
 /* ---- Names ---- */
 
-/* Replaces characters that a component's id cannot have by `_`; a part after a dot starts with a letter or a digit. */
+#define TOOL_ID_MAX 180
+
 static void put_operation_id(struct tn_text_buffer *out, const char *name) {
-    bool fresh = true;
-    for (; *name != 0 && out->length < 180; name++) {
-        bool plain = isalnum((unsigned char)*name) != 0;
-        if (plain || (!fresh && (*name == '_' || *name == '-')))
-            tn_text_append_n(out, name, 1);
-        else if (!fresh && out->bytes[out->length - 1] != '_')
-            tn_text_append(out, "_");
-        fresh = fresh && !plain;
-    }
-    while (out->length > 0 && out->bytes[out->length - 1] == '_') out->bytes[--out->length] = 0;
+    char part[TOOL_ID_MAX + 1];
+    uint64_t room = out->length < TOOL_ID_MAX ? TOOL_ID_MAX - out->length : 0;
+    (void)tn_tool_id_part(name, strlen(name), '_', part, room + 1);
+    tn_text_append(out, part);
 }
 
 /* `operation_id` may be NULL. */

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
+#include <tenon/util/tool_pattern.h>
 
 void service_log(const struct service *service, int32_t level, const char *format, ...) {
     char text[1024];
@@ -191,27 +192,6 @@ static void read_security_requirements(struct operation *operation, tn_value own
 
 /* ---- Operations ---- */
 
-/* Matching with one position to return to: only the last `*` can ever match more. */
-static bool matches_pattern(const char *pattern, const char *name) {
-    const char *star = NULL, *from = NULL;
-    while (*name != 0) {
-        if (*pattern == '*') {
-            star = ++pattern;
-            from = name;
-        } else if (*pattern == *name) {
-            pattern++;
-            name++;
-        } else if (star != NULL) {
-            pattern = star;
-            name = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*') pattern++;
-    return *pattern == 0;
-}
-
 /*
  * Matches `operations` of the configuration: the operationId of the description, the tool's id without the service's
  * name, or patterns of them.
@@ -221,8 +201,10 @@ static bool is_included(tn_value patterns, const struct operation *operation) {
     const char *own = tn_chars(operation->operation_id, NULL);
     if (patterns == NULL) return true;
     for (uint64_t i = 0, count = tn.value->count(patterns); i < count; i++) {
-        const char *pattern = tn_chars(tn.value->at(patterns, i), NULL);
-        if (matches_pattern(pattern, id) || (own != NULL && matches_pattern(pattern, own))) return true;
+        uint64_t length = 0;
+        const char *pattern = tn_chars(tn.value->at(patterns, i), &length);
+        if (tn_pattern_matches(pattern, length, id) || (own != NULL && tn_pattern_matches(pattern, length, own)))
+            return true;
     }
     return false;
 }

@@ -9,7 +9,8 @@
 #include <tenon/base64.h>
 #include <tenon/util/build.h>
 
-#define UPLOAD_PIECE 4194304 /* bytes of one read of an Artifact */
+#define UPLOAD_PIECE     4194304  /* bytes of one read of an Artifact */
+#define UPLOAD_BYTES_MAX 50331648 /* the maximum of `max_upload_bytes` in openapi.json */
 
 const tn_state_draft *openapi_state;
 
@@ -78,10 +79,11 @@ static void upload_fail_file(struct uploads *uploads, const char *code, const ch
 }
 
 static void upload_fail_limit(struct uploads *uploads) {
-    char message[160];
+    char message[256];
     (void)snprintf(message, sizeof(message),
-                   "the files are longer than %lld bytes in all, which is the limit (`max_upload_bytes`)",
-                   (long long)uploads->service->max_upload_bytes);
+                   "the files are longer than %lld bytes in all, which is the limit; `max_upload_bytes` of the service "
+                   "`%.64s` in tenon.yaml changes it (at most %d)",
+                   (long long)uploads->service->max_upload_bytes, uploads->service->name, UPLOAD_BYTES_MAX);
     upload_end(uploads, "LIMIT", message);
 }
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import HERE, TENON, WAIT_S, call, call_with_answers, check, configure, received, run_tests, scripted_server, tenon
+from harness import HERE, TENON, WAIT_S, ai_message, call, call_with_answers, check, configure, received, run_tests, scripted_server, tenon
 
 SCRIPTED = {"models": {"small": {"provider": "scripted", "model": "m", "replies": ["Something."]}}}
 ERAS = {"m": "modern", "l": "legacy"}
@@ -115,6 +115,31 @@ def test_a_cancelled_task():
     check(methods[-1] == "tasks/cancel" and "notifications/cancelled" not in methods[-1:], "the task is cancelled", methods)
 
 
+def test_tasks_of_the_older_era():
+    """A tool can require that it is called as a task; its result is requested by tasks/result."""
+    configure({"l": scripted_server("legacy", log="core"), "no": scripted_server("legacy", "no-tasks", log="core")})
+    result = call("l.task_done", "l.task_tool_error", "l.task_refused", "l.task_cancelled", "no.task_done", options=("--json", "--stream", "custom"))
+    lines = [json.loads(line) for line in result.out.splitlines()]
+    contents = [m["content"] for m in lines[-1]["state"]["messages"] if m["type"] == "tool"]
+    check(contents[:2] == ["later", "TOOL_ERROR: no luck"], "the results", contents, result.err)
+    check("out of paper" in contents[2] and "been cancelled by the server: cancelled" in contents[3], "tasks without a result", contents)
+    check("can only be called as a task" in contents[4] and "tasks.requests.tools.call" in contents[4], "no tasks are offered", contents)
+    check('"begun"' in result.out and "notifications/tasks" not in result.err, "the status is reported", result.out, result.err)
+    result = call_with_answers("l.task_asks", [{"colour": "blue"}])
+    check(result.contents and result.json(0)["content"]["colour"] == "blue", "answered in another process", result.contents, result.err)
+    answers = "wait ecline? \nsend a\nwait colour: \nsend red\nwait [dark]: \nsend \nend\n"
+    command = [sys.executable, os.path.join(HERE, "../e2e/terminal.py"), TENON, "tool", "call", "l.task_asks", "--yes"]
+    done = subprocess.run(command, input=answers, capture_output=True, text=True, timeout=WAIT_S)
+    check('"content":{"colour":"red","shade":"dark"}' in re.sub(r"\s", "", done.stdout), "answered in the same process", done)
+    sent = received("core")
+    check({m["params"]["name"] for m in sent if m.get("method") == "tools/call" and m["params"].get("task") == {}} ==
+          {"task_done", "task_tool_error", "task_refused", "task_cancelled", "task_asks"}, "only as tasks, and only if they are offered", sent)
+    with open("timeout.yaml", "w") as file:
+        file.write(open("call.yaml").read() + "tools: [{name: 'l.*', timeout: 0.3}]\n")
+    result = tenon("run", "timeout.yaml", "--input", ai_message([("l.task_forever", {})]))
+    check("TIMEOUT" in result.out and received("core")[-1].get("method") == "tasks/cancel", "the task is cancelled", result.out, received("core")[-3:])
+
+
 def test_questions_of_tool_call():
     """`tenon tool call`, at a terminal: the form is asked field by field, and an empty answer is requested again."""
     configure({prefix: scripted_server(era, log=era) for prefix, era in ERAS.items()})
@@ -137,8 +162,9 @@ def test_sampling_and_roots():
         sampled = result.json(0)
         check(sampled["content"] == {"type": "text", "text": "Something."} and sampled["stopReason"] == "endTurn", "the model", sampled)
         check(result.json(1)["roots"][0]["uri"] == "file://" + os.path.realpath("."), "roots", result.contents[1])
-    configure({s: scripted_server(era, log=era, timeout_ms=20000) for s, era in ERAS.items()})
+    configure({s: scripted_server(era, log=era) for s, era in ERAS.items()})
     result = call("l.samples", "m.samples", "l.asks_unknown_method", "m.asks_unknown_method", "m.asks_endlessly", "l.pings")
+    check("no method `sampling/createMessage`" in result.contents[0], "sampling without the capability, before", result.contents)
     check("did not announce" in str(result.contents[1]), "sampling without the capability", result.contents)
     check(result.contents[2] == "-32601", "an unknown request", result.contents)
     check("unknown/method" not in str(result.contents[3]) and result.status[3] == "error", "an unknown input request", result.contents)
@@ -203,7 +229,7 @@ def test_sent_messages_match_the_schemas():
         print("skipped: the messages are not validated: python3-jsonschema is not installed")
         return
     try:
-        schemas = {"modern": validators("2026-07-28"), "legacy": validators("2025-11-25"), "pinned": validators("2025-06-18")}
+        schemas = {"modern": validators("2026-07-28"), "legacy": validators("2025-11-25"), "core": validators("2025-11-25"), "pinned": validators("2025-06-18")}
     except OSError as error:
         print("skipped: the messages are not validated: %s" % error)
         return
@@ -211,7 +237,7 @@ def test_sent_messages_match_the_schemas():
     for log, schema in schemas.items():
         for message in received(log):
             # The first message is of the other era, to detect the era of the server.
-            if log == "legacy" and message.get("method") == "server/discover":
+            if log in ("legacy", "core") and message.get("method") == "server/discover":
                 names, where = ["ClientRequest"], schemas["modern"]
             elif "method" in message:
                 names, where = ["ClientRequest" if "id" in message else "ClientNotification"], schema

@@ -1,7 +1,7 @@
 """python_sdk.py: servers of the SDK for Python, before and after 2.0, and three servers that are built with it.
 
 They read their first request only after their imports, so that server/discover and initialize may both wait for them
-then. PYTHONS is the folder of the virtual environments.
+then. PYTHON_FOLDER is the virtual environment, and its folder `legacy` has the SDK before 2.0.
 """
 import os
 
@@ -48,14 +48,23 @@ server.run()
 '''
 
 
-def python(kind, name="python3"):
-    return os.path.join(os.environ["PYTHONS"], kind, "bin", name)
+FOLDER = os.environ["PYTHON_FOLDER"]
+
+
+def program(name):
+    return os.path.join(FOLDER, "bin", name)
+
+
+def colours(kind, delay):
+    """The server above, built with the SDK of the era."""
+    legacy = {"env": {"PYTHONPATH": os.path.join(FOLDER, "legacy")}} if kind == "legacy" else {}
+    return {"command": [program("python3"), "server.py", delay], **legacy}
 
 
 def test_slow_start():
     """2.5 s before the imports: the second request of the handshake is sent after 2 s."""
     write_server()
-    configure({kind: {"command": [python(kind), "server.py", "2.5"]} for kind in ("modern", "legacy")})
+    configure({kind: colours(kind, "2.5") for kind in ("modern", "legacy")})
     result = call(("modern.add", {"a": 1, "b": 2}), ("legacy.add", {"a": 3, "b": 4}), "mcp.servers")
     about = {server["name"]: server for server in result.json(2)["servers"]}
     check(about["modern"]["protocol"] == "2026-07-28" and about["legacy"]["protocol"] == "2025-11-25", "versions", about, result.err)
@@ -72,14 +81,14 @@ def test_questions_across_processes():
     """With another process comes another server: one of the newer era has another key then, and refuses the state."""
     write_server()
     for kind in ("modern", "legacy"):
-        configure({kind: {"command": [python(kind), "server.py", "0"]}})
+        configure({kind: colours(kind, "0")})
         result = call_with_answers(kind + ".asks", [{"colour": "red"}])
         check("red" in str(result.contents), "the answer in another process: " + kind, result.contents, result.err)
 
 
 def test_servers():
     names = {"time": "time.get_current_time", "fetch": "fetch.fetch", "git": "git.git_status"}
-    configure({name: {"command": [python("modern", "mcp-server-" + name)]} for name in names})
+    configure({name: {"command": [program("mcp-server-" + name)]} for name in names})
     result = tenon("tool", "list")
     for name in names.values():
         check(name in result.out, "a tool of a server", name, result.out, result.err)

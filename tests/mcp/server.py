@@ -6,6 +6,7 @@ file LOG, which tests validate. QUIRKs change how it starts. Its tools are named
 import json
 import os
 import sys
+import threading
 import time
 
 era, log, quirks = sys.argv[1], open(sys.argv[2], "a"), sys.argv[3:]
@@ -38,9 +39,11 @@ def refuse(ident, code, message, **more):
     send(id=ident, error={"code": code, "message": message, **more})
 
 
-def ask(method, params, then):
+def ask(method, params, then, otherwise=None):
     state["next"] += 1
     result_handlers[state["next"]] = then
+    if otherwise:
+        error_handlers[state["next"]] = otherwise
     send(id=state["next"], method=method, params=params)
 
 
@@ -106,7 +109,7 @@ def blocks(ident, params):
 def ask_client(params, key, request, ident, then):
     """Sends a request to the client, in either era; calls `then` with the answer."""
     if era == "legacy":
-        ask(request["method"], request["params"], then)
+        ask(request["method"], request["params"], then, lambda error: answer(ident, text(error["message"], isError=True)))
     elif key in params.get("inputResponses", {}):
         if params["requestState"] != STATE:  # as both SDKs
             refuse(ident, -32602, "Invalid or expired requestState", data={"reason": "invalid_request_state"})
@@ -151,9 +154,7 @@ def asks_endlessly(ident, params):
 
 def asks_unknown_method(ident, params):
     if era == "legacy":
-        ask("unknown/method", {}, lambda result: answer(ident, text("?")))
-        result_handlers[state["next"]] = lambda result: None
-        error_handlers[state["next"]] = lambda error: answer(ident, text(str(error["code"])))
+        ask("unknown/method", {}, lambda result: answer(ident, text("?")), lambda error: answer(ident, text(str(error["code"]))))
     else:
         answer(ident, {"resultType": "input_required", "inputRequests": {"x": {"method": "unknown/method", "params": {}}}})
 
@@ -233,6 +234,56 @@ def cancel_task(ident, params):
     answer(ident, {})
 
 
+# ---- Tasks of 2025-11-25: the tool requires `task` in the params, and the result is requested by tasks/result ----
+
+core_results = {}  # id of a task -> function that answers tasks/result
+
+
+def core_state(name, status, **more):
+    return {"taskId": name, "status": status, "createdAt": "2025-11-25T10:00:00Z", "lastUpdatedAt": "2025-11-25T10:00:00Z", "ttl": 60000, "pollInterval": 100, **more}
+
+
+def make_core_task(ident, params, name, result, *states):
+    if "task" not in params:
+        refuse(ident, -32601, "must be called as a task")
+        return
+    tasks[name], core_results[name] = [core_state(name, status, statusMessage=status) for status in states], result
+    answer(ident, {"task": core_state(name, "working", statusMessage="begun")})
+    send(method="notifications/tasks/status", params=core_state(name, "working"))
+
+
+def task_done(ident, params):
+    make_core_task(ident, params, "c1", lambda i: answer(i, text("later")), "working", "completed")
+
+
+def task_tool_error(ident, params):
+    make_core_task(ident, params, "c2", lambda i: answer(i, text("no luck", isError=True)), "failed")
+
+
+def task_refused(ident, params):
+    make_core_task(ident, params, "c3", lambda i: refuse(i, -32603, "out of paper"), "failed")
+
+
+def task_cancelled(ident, params):
+    make_core_task(ident, params, "c4", lambda i: refuse(i, -32602, "cancelled"), "cancelled")
+
+
+def task_asks(ident, params):
+    form = {**FORM, "_meta": {META + "related-task": {"taskId": "c5"}}}
+    make_core_task(ident, params, "c5", lambda i: ask("elicitation/create", form, lambda result: answer(i, text(json.dumps(result, sort_keys=True)))), "input_required")
+
+
+def task_forever(ident, params):
+    make_core_task(ident, params, "c6", lambda i: None, "working")
+
+
+def task_result(ident, params):
+    core_results[params["taskId"]](ident)
+
+
+CORE_TASKS = (task_done, task_tool_error, task_refused, task_cancelled, task_asks, task_forever)
+
+
 def slow(ident, params):
     token = params["_meta"]["progressToken"]
     for step in range(3):
@@ -310,6 +361,12 @@ def adds_tool(ident, params):
     answer(ident, text("added"))
 
 
+def adds_tool_later(ident, params):
+    """When the client reads a changed list at once again."""
+    time.sleep(0.6)
+    adds_tool(ident, params)
+
+
 def awaits_list(ident, params):
     """Answers when the client has the list with the added tools."""
     awaiting_list.append(ident)
@@ -334,8 +391,10 @@ TOOLS = {
 }
 for function in (fails, refuses, blocks, asks, asks_twice, asks_endlessly, asks_unknown_method, opens_page, samples, roots, slow, no_answer, exits_now,
                  deferred, deferred_fails, deferred_cancelled, deferred_asks, deferred_odd, deferred_forever, deferred_without_id,
-                 answers_twice, answers_other_ids, invalid_messages, result_not_object, huge_line, pings, logs, storms, adds_tool, awaits_list, environment):
+                 answers_twice, answers_other_ids, invalid_messages, result_not_object, huge_line, pings, logs, storms, adds_tool, adds_tool_later, awaits_list, environment):
     TOOLS[function.__name__] = (function, {})
+if era == "legacy":
+    TOOLS.update({function.__name__: (function, {"execution": {"taskSupport": "required"}}) for function in CORE_TASKS})
 
 
 def describe(name, more):
@@ -364,7 +423,7 @@ def tools():
             describe("last", {}),
         ]
     added = [describe("new%d" % i, {}) for i in range(state["added"])]
-    return [describe(name, more) for name, (_, more) in TOOLS.items()] + added
+    return added + [describe(name, more) for name, (_, more) in TOOLS.items()]
 
 
 def list_tools(ident, params):
@@ -375,6 +434,9 @@ def list_tools(ident, params):
         page["nextCursor"] = str(start + size if "cyclic-pages" not in quirks else size)
     if era == "modern":
         page.update(ttlMs=0, cacheScope="private")
+    if "late-lists" in quirks and state["added"]:
+        threading.Timer(0.25, answer, (ident, page)).start()
+        return
     answer(ident, page)
     if "nextCursor" not in page:
         state["listed"] = True
@@ -428,7 +490,9 @@ if era == "modern":
     for removed in ("ping", "logging/setLevel"):
         del METHODS[removed]
 else:
-    METHODS["initialize"] = initialize
+    METHODS.update({"initialize": initialize, "tasks/get": get_task, "tasks/result": task_result, "tasks/cancel": lambda ident, params: answer(ident, core_state(params["taskId"], "cancelled"))})
+    if "no-tasks" not in quirks:
+        CAPABILITIES["tasks"] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
 
 late = []  # the id of the first server/discover
 

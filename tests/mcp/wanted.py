@@ -2,9 +2,10 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 
-from harness import DOCUMENT, call, check, configure, scripted_server, run_tests, tenon
+from harness import DOCUMENT, TENON, call, check, configure, scripted_server, run_tests, tenon
 
 SILENT = {"command": [sys.executable, "-c", "import time; open('silent', 'w').close(); time.sleep(3600)"], "connect_timeout_ms": 600000}
 
@@ -67,6 +68,52 @@ def test_check_starts_nothing():
             file.write(text)
         result = tenon("check", "call.yaml")
         check(result.code in (0, 3) and started() == [], "a damaged file", text, result.code, result.err)
+
+
+# In the sandbox of an isolated plugin, programs can be started, but hardly any file is readable.
+DICE = r'''
+answer() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
+while read -r line; do
+    id=${line#*\"id\":} id=${id%%[,\}]*}
+    case "$line" in
+    *\"initialize\"*) answer '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}' ;;
+    *tools/list*) answer '"result":{"tools":[{"name":"roll","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}]}' ;;
+    *tools/call*) answer '"result":{"content":[{"type":"text","text":"6"}]}' ;;
+    *\"id\":*) answer '"error":{"code":-32601,"message":"no"}' ;;
+    esac
+done
+'''
+
+
+def test_an_isolated_plugin():
+    """Its process starts only what the host looks for: `ends` would be reported, and `silent` be waited for."""
+    servers = {"dice": {"command": ["sh", "-c", DICE]}, "ends": {"command": ["false"]},
+               "silent": {"command": ["sleep", "3600"], "connect_timeout_ms": 600000}}
+    with open("tenon.yaml", "w") as file:
+        json.dump({"plugins": {"isolation": {"tenon.mcp": "process"}, "config": {"tenon.mcp": {"servers": servers}}}}, file)
+    with open("call.yaml", "w") as file:
+        file.write(DOCUMENT.replace('"*"', '"dice.*"', 1))
+    result = tenon("check", "call.yaml")
+    check(result.code == 0 and "server `" not in result.err, "check starts nothing", result.err)
+    for result in (call("dice.roll"), tenon("tool", "list", "dice.*"), tenon("tool", "call", "dice.roll"), tenon("tool", "show", "dice.roll")):
+        check(result.code == 0 and "6" in result.out + "".join(result.contents) or "dice.roll" in result.out, "the tool", result.out, result.err)
+        check("server `ends`" not in result.err, "no other server is started", result.err)
+    host = subprocess.Popen([TENON, "serve", "--socket", "socket"], stderr=subprocess.PIPE, text=True)
+    try:
+        check("listening" in host.stderr.readline(), "a host that runs")
+        result = tenon("tool", "list", "dice.*", "--connect", "socket")
+        check("dice.roll" in result.out, "its list waits for what matches, and for nothing else", result.out, result.err)
+    finally:
+        host.terminate()
+        host.communicate()
+    result = tenon("tool", "list", "ends.*")
+    check("server `ends`" in result.err and "no tool matches" in result.err, "the other one, if it is wanted", result.err)
+    servers.pop("silent")
+    with open("tenon.yaml", "w") as file:
+        json.dump({"plugins": {"isolation": {"tenon.mcp": "process"}, "config": {"tenon.mcp": {"servers": servers}}}}, file)
+    result = tenon("tool", "call", "mcp.servers", "--yes")
+    states = {server["name"]: server["state"] for server in json.loads(result.out)["servers"]}
+    check(states == {"dice": "ready", "ends": "failed"}, "the states of all", states, result.err)
 
 
 def test_states():

@@ -6,7 +6,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from harness import call, check, configure, run_tests, wait_for
+from harness import call, check, configure, received, run_tests, scripted_server, tenon, wait_for
 
 os.environ["WEB_KEY"] = "s3cret-of-the-web"
 INPUT = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -53,6 +53,8 @@ class Web(BaseHTTPRequestHandler):
 
     def do_DELETE(self):
         self.server.seen.append(("DELETE", self.headers.get("mcp-session-id")))
+        if self.server.quirk == "slow-end":
+            time.sleep(0.4)
         self.reply(200)
 
     def do_POST(self):
@@ -226,6 +228,15 @@ def test_the_transport_of_2024_11_05():
     for kind in bad:
         check(about[kind]["state"] == "failed" and "405" in about[kind]["why"] and "2024-11-05" in about[kind]["why"], "no endpoint: " + kind, about[kind])
     check("same origin" in about["other"]["why"] and not any("POST" in line and "messages" in line for line in webs["other"].seen), "another origin gets nothing", about["other"])
+
+
+def test_late_answers():
+    """While the host waits for the end of a session over HTTP, another server answers with a changed list: no line says so."""
+    configure({"web": {"url": serve("slow-end").url}, "s": scripted_server("legacy", "late-lists")}, log="warn")
+    for result in (call("s.adds_tool_later", "web.t"), tenon("tool", "list"), tenon("tool", "call", "s.adds_tool_later", "--yes")):
+        check(result.code == 0 and not result.err, "no line", result.out, result.err)
+    lists = [m for m in received() if m.get("method") == "tools/list" and "cursor" not in m.get("params", {})]
+    check(len(lists) == 5, "the changed list was requested", len(lists))
 
 
 def test_reconnects_are_delayed():

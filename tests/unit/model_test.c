@@ -54,13 +54,26 @@ static void test_wildcard_tool(void **state) {
         const char *pattern, *name;
         bool fits;
     } cases[] = {
-        {"github.repos/get", "github.repos_get", true},   {"github.repos/*", "github.repos_list-for-org", true},
-        {"github.repos / get", "github.repos_get", true}, {"*repos/{x}", "github.repos_x_", true},
-        {"github.repos_*", "github.repos_get", true},     {"github.repos/*", "github.reposget", false},
-        {"github.repos/get", "github.repos/get", true},   {"github.repos_get", "github.repos/get", false},
-        {"github.repos.get", "github.repos_get", false},
+        {"github.repos/get", "github.repos_get", true},
+        {"github.repos/*", "github.repos_list-for-org", true},
+        {"github.repos / get", "github.repos_get", true},
+        {"*repos/{x}", "github.repos_x_", true},
+        {"github.repos_*", "github.repos_get", true},
+        {"github.repos/*", "github.reposget", false},
+        {"github.repos/get", "github.repos/get", true},
+        {"github.repos_get", "github.repos/get", false},
+        {"github.repos.get", "github.repos_get", true},
+        {"github.repos.g*", "github.repos_get", true},
+        {"drive.files.list/all", "drive.files.list_all", true},
+        {"drive.files.list/all", "drive.files_list_all", true},
+        {"github.repos/get/", "github.repos_get", true},
+        {"github.repos_get", "github.repos.get", false},
+        {"github.get", "github_get", false},
+        {"github.*_", "github.repos", false},
+        {"github./*", "github.repos", false},
+        {"*.get", "github_get", false},
     };
-    char longest[WILDCARD_TOOL_MAX + 2];
+    char longest[TN_TOOL_PATTERN_MAX + 2];
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(wildcard_matches_tool(cases[i].pattern, cases[i].name), cases[i].fits);

@@ -1,7 +1,9 @@
-/* <tenon/util/utf8.h>, <tenon/util/sha256.h> and <tenon/util/wav.h>, against known vectors. */
+/* <tenon/util/utf8.h>, <tenon/util/sha256.h> and <tenon/util/wav.h>, against known vectors, and
+ * <tenon/util/tool_pattern.h>. */
 #include "tests/unit/util_fixture.h"
 
 #include <tenon/util/sha256.h>
+#include <tenon/util/tool_pattern.h>
 #include <tenon/util/utf8.h>
 #include <tenon/util/wav.h>
 
@@ -112,6 +114,39 @@ static void test_sha256(void **state) {
     free(million);
 }
 
+/* How patterns match is in model_test.c. */
+static void test_tool_ids(void **state) {
+    static const struct {
+        const char *name, *dotted, *plain; /* the ids of both forms; "" if there is none */
+    } cases[] = {
+        {"github.repos/get", "github.repos_get", "github.repos_get"},
+        {"drive.files.list/all", "drive.files.list_all", "drive.files_list_all"},
+        {"drive.files.list", "", "drive.files_list"},
+        {"a.//b--{c}/", "a.b--_c", "a.b--_c"},
+        {"a._b", "a.b", "a.b"},
+        {"a.b_c-d", "", ""},
+        {"a.///", "", ""},
+        {"a", "", ""},
+        {"a/b", "", ""},
+        {"", "", ""},
+    };
+    char id[TN_TOOL_PATTERN_MAX], small[8];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const expected[TN_TOOL_ID_FORMS] = {cases[i].dotted, cases[i].plain};
+        for (uint32_t form = 0; form < TN_TOOL_ID_FORMS; form++) {
+            uint64_t length = tn_tool_id(cases[i].name, strlen(cases[i].name), form, id, sizeof id);
+            assert_int_equal(length, strlen(expected[form]));
+            if (length > 0) assert_string_equal(id, expected[form]);
+        }
+    }
+    assert_int_equal(tn_tool_id("github.repos/get", 16, 0, small, sizeof small), 0);
+    assert_int_equal(tn_tool_id_part("repos/get", 9, '_', small, sizeof small), 7);
+    assert_string_equal(small, "repos_g");
+    assert_true(tn_pattern_matches("a*", 2, "a.b") && !tn_pattern_matches("a*", 1, "a.b"));
+    assert_true(tn_tool_pattern_matches("a.b/c", 5, "a.b_c") && !tn_pattern_matches("a.b/c", 5, "a.b_c"));
+}
+
 static void test_pcm_types(void **state) {
     (void)state;
     static const struct {
@@ -159,8 +194,9 @@ static void test_wav_header(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_character), cmocka_unit_test(test_malformed), cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_sha256),          cmocka_unit_test(test_pcm_types), cmocka_unit_test(test_wav_header),
+        cmocka_unit_test(test_tool_ids),   cmocka_unit_test(test_every_character), cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_cut),        cmocka_unit_test(test_sha256),          cmocka_unit_test(test_pcm_types),
+        cmocka_unit_test(test_wav_header),
     };
     return cmocka_run_group_tests(tests, util_setup, NULL);
 }

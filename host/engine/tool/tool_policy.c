@@ -29,10 +29,13 @@ static bool tool_approval_read(tn_value text, enum tool_approval *out) {
 
 /* ---- The best of several patterns ---- */
 
+#define EXACT_NAME     INT64_MAX
+#define EXACT_ORIGINAL (INT64_MAX - 1)
+
 /* How exactly a pattern matches the name; -1 if it does not. A pattern without `*` is more exact than all others. */
 static int64_t pattern_exactness(const char *pattern, const char *name) {
     if (!wildcard_matches_tool(pattern, name)) return -1;
-    if (!strchr(pattern, '*')) return INT64_MAX;
+    if (!strchr(pattern, '*')) return strcmp(pattern, name) == 0 ? EXACT_NAME : EXACT_ORIGINAL;
     int64_t literal = 0;
     for (const char *at = pattern; *at; at++) literal += *at != '*';
     return literal;
@@ -126,7 +129,7 @@ static tn_value best_rule_of(tn_value rules, const char *prefix, const char *nam
         best = exact_by;
         best_match = value_key_at(rules, i);
     }
-    *exact = best == INT64_MAX;
+    *exact = best >= EXACT_ORIGINAL;
     return best_match;
 }
 

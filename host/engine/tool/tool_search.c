@@ -81,7 +81,7 @@ static uint32_t rank_tool(const struct tool_search *search, const struct compone
 
 static bool add_match(void *user, const struct component_info *info) {
     struct tool_search *search = user;
-    bool wanted = registry_offers(info) && (!search->pattern || wildcard_matches(search->pattern, info->id));
+    bool wanted = registry_offers(info) && (!search->pattern || wildcard_matches_tool(search->pattern, info->id));
     uint32_t points = wanted ? rank_tool(search, info) : 0;
     if (!points) return true;
     size_t count = search->count;

@@ -143,6 +143,12 @@ static int32_t tool_not_found(const struct tool_set_callable *set, const char *n
                      nearest_hint(&candidates.nearest).text);
 }
 
+/* The id of the tool that a call names, if it is by its original name (tenon/util/tool_pattern.h). */
+static const char *set_tool_id(const struct tool_set_callable *set, const char *name) {
+    const struct component_info *info = registry_known(set->engine->registry, "tool", name);
+    return info ? info->id : name;
+}
+
 static int32_t set_find_tool(struct tool_set_callable *set, tn_value call, struct tool_request *request,
                              struct error *error) {
     tn_value name = value_get(call, "name");
@@ -150,7 +156,7 @@ static int32_t set_find_tool(struct tool_set_callable *set, tn_value call, struc
         return error_set(error, TN_INVALID, "INVALID_INPUT",
                          "the call of a tool is %s, expected an object with `name` and `arguments`",
                          value_is(call, TN_OBJECT) ? "without a `name`" : value_kind_name(value_kind(call)));
-    const char *text = value_chars(name, NULL);
+    const char *text = set_tool_id(set, value_chars(name, NULL));
     if (!set_contains(set, text)) return tool_not_found(set, text, error);
     int32_t status = registry_resolve(set->engine->registry, "tool", text, &request->component, error);
     if (status == TN_NOT_FOUND) return tool_not_found(set, text, error);
@@ -183,10 +189,9 @@ static void tool_set_use(struct callable *callable, tn_value input, struct calla
     const struct tool_set_callable *set = tool_set_of(callable);
     tn_value name = value_get(input, "name");
     const char *text = name && value_is(name, TN_STRING) ? value_chars(name, NULL) : "";
-    const struct component_info *info =
-        set_contains(set, text) ? registry_known(set->engine->registry, "tool", text) : NULL;
+    const struct component_info *info = registry_known(set->engine->registry, "tool", text);
     struct tool_policy policy;
-    if (!info) return;
+    if (!info || !set_contains(set, info->id)) return;
     set_policy_of(set, info, &policy);
     if (policy.max_calls) out->count_name = info->id;
     out->unrepeatable = !component_repeatable(info);
@@ -243,7 +248,8 @@ static int32_t tool_set_check_name(struct engine *engine, const struct authority
         error_finish(error);
         return TN_OK;
     }
-    return status == TN_OK ? authority_check(caller, "tool", text, component->info, error) : status;
+    if (status == TN_OK) status = tool_check_allowed(caller, component->info->id, error);
+    return status == TN_OK ? authority_check(caller, "tool", component->info->id, component->info, error) : status;
 }
 
 int32_t tool_set_new(struct engine *engine, struct authority *caller, tn_value names, struct callable **out,

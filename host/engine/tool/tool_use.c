@@ -25,6 +25,7 @@
 #include "host/plugin/registry/registry.h"
 #include <stddef.h>
 #include <string.h>
+#include <tenon/util/tool_pattern.h>
 
 struct tool_use {
     struct tool_ticket ticket;
@@ -409,7 +410,11 @@ bool tool_grant_counts(const struct authority *caller, const struct tool_policy 
 }
 
 int32_t tool_check_allowed(const struct authority *caller, const char *name, struct error *error) {
-    if (authority_allows_tool(caller, name)) return TN_OK;
+    char id[TN_TOOL_PATTERN_MAX];
+    bool allowed = authority_allows_tool(caller, name);
+    for (uint32_t form = 0; !allowed && form < TN_TOOL_ID_FORMS; form++)
+        allowed = tn_tool_id(name, strlen(name), form, id, sizeof id) > 0 && authority_allows_tool(caller, id);
+    if (allowed) return TN_OK;
     return error_set(error, TN_NOT_FOUND, "TOOL_NOT_FOUND",
                      "the tool `%s` is not in the document's `tools`; add it there to allow it", name);
 }
@@ -423,6 +428,7 @@ int32_t tool_bind(struct engine *engine, struct authority *caller, const char *n
     int32_t status = tool_check_allowed(caller, name, error);
     scope.authority = caller;
     if (status == TN_OK) status = registry_resolve(engine->registry, "tool", name, &component, error);
+    if (status == TN_OK) status = tool_check_allowed(caller, component->info->id, error);
     if (status == TN_OK) status = instance_new(component, config ? config : value_object(), &scope, &instance, error);
     if (status != TN_OK) return status;
     const struct component_info *info = component->info;

@@ -102,7 +102,11 @@ static void on_annotation(void *self, const char *pointer, bool on_key, tn_value
     search->found = search->patterns && where == value_bool(true); /* `search: true` names every tool */
     if (!value_is(where, TN_STRING)) return;
     const char *text = value_chars(where, NULL);
-    search->found = search->patterns ? wildcard_matches_tool(text, search->name) : strcmp(text, search->name) == 0;
+    if (search->patterns)
+        search->found = wildcard_matches_tool(text, search->name);
+    else
+        search->found =
+            strcmp(search->kind, "tool") == 0 ? wildcard_is_tool(text, search->name) : strcmp(text, search->name) == 0;
 }
 
 /*

@@ -252,7 +252,9 @@ static const tn_component_1 remote_components = {sizeof(tn_component_1), remote_
  * plugin needs more time (registry_take_leave): serve.c sends `expect` then. A program may ignore `quiesce`.
  */
 static void remote_quiesce(void *self) {
-    const struct remote *remote = self;
+    struct remote *remote = self;
+    remote->quiesced = true;
+    remote_demand_end(remote);
     if (!remote->shared) return;
     process_notify_take(remote->shared->process, "quiesce", value_object());
     registry_expect(remote->plugin, !manifest_is_program(plugin_path(remote->plugin)));
@@ -378,6 +380,7 @@ void remote_close(const tn_plugin *entry) {
     value_unref(remote->environment);
     value_unref(remote->store_environment);
     store_deaths_free(remote->store_deaths);
+    remote_demand_free(remote);
     mem_free(remote);
 }
 

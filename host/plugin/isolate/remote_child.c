@@ -192,11 +192,12 @@ int32_t remote_check_initialized(const struct remote *remote, struct process *pr
 }
 
 tn_value remote_initialize_params(const struct remote *remote) {
-    tn_value params = value_set_take(value_object_reserve(6), "protocol", value_text(PROTOCOL_VERSION));
+    tn_value params = value_set_take(value_object_reserve(7), "protocol", value_text(PROTOCOL_VERSION));
     params = value_set_take(params, "plugin", value_text(plugin_id(remote->plugin)));
     params = value_set_take(params, "config", value_ref(remote->config));
     params = value_set_take(params, "log", value_int(log_level(log_current())));
     params = value_set_take(params, "shared", value_bool(true));
+    params = value_set_take(params, "demand", value_bool(true));
     return value_set_take(params, "drafts", value_bool(plugin_may_use_drafts(remote->plugin)));
 }
 
@@ -261,6 +262,7 @@ static void child_on_initialized(void *user, int64_t tag, int32_t status, tn_val
         return;
     }
     child_set_running(child);
+    if (child->shared) remote_demand_begin(child->remote, result);
     remote_on_started(child);
 }
 
@@ -292,11 +294,12 @@ struct remote_child *child_start_wait(struct remote *remote, bool shared, struct
     int32_t status = process_call_take(child->process, "initialize", remote_initialize_params(remote), REMOTE_START_MS,
                                        &result, error);
     if (status == TN_OK) status = remote_check_initialized(child->remote, child->process, result, error);
-    value_unref(result);
     if (status == TN_OK) {
         child_set_running(child);
-        return child;
+        if (shared) remote_demand_begin(remote, result);
     }
+    value_unref(result);
+    if (status == TN_OK) return child;
     child_free(child);
     return NULL;
 }

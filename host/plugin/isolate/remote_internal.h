@@ -143,6 +143,11 @@ struct remote {
     uint32_t open_calls;                     /* calls of its tasks that have not ended */
     struct remote_call *calls[TASK_BUCKETS]; /* the same, by number */
     struct remote_queue shared_queue, pool_queue;
+    /* Components that it may add (remote_demand.c). */
+    struct remote_demand *demands;
+    uint32_t demand_count;
+    bool child_expects; /* the last `expect` of the shared process */
+    bool quiesced;      /* it was asked to quiesce: nothing more is demanded */
     /* Deaths. */
     uint32_t deaths, in_a_row; /* in a row: see remote_pause.c */
     int64_t record;            /* the id of the record that has them, or 0; if it is gone, they were reset */
@@ -160,6 +165,15 @@ struct remote {
 struct remote_store_deaths *store_deaths_new(void);
 void store_deaths_clear(struct remote_store_deaths *deaths);
 void store_deaths_free(struct remote_store_deaths *deaths);
+
+/* ---- remote_demand.c: what the host looks for ---- */
+
+/* The shared process runs; `initialized` is what it answered. */
+void remote_demand_begin(struct remote *remote, tn_value initialized);
+void remote_demand_end(struct remote *remote); /* the shared process adds nothing more */
+void remote_demand_free(struct remote *remote);
+void remote_on_demanded(struct remote *remote, tn_value params); /* nothing more comes for a pattern */
+void remote_on_expect(struct remote *remote, bool more);
 
 /* ---- remote_task.c: tasks ---- */
 

@@ -148,7 +148,9 @@ static void remote_on_registry(struct remote *remote, const char *method, tn_val
     tn_value kind = value_get(params, "kind"), id = value_get(params, "id");
     tn_value component = value_get(params, "component");
     if (strcmp(method, "expect") == 0) {
-        registry_expect(remote->plugin, value_to_bool(value_get(params, "more")));
+        remote_on_expect(remote, value_to_bool(value_get(params, "more")));
+    } else if (strcmp(method, "demanded") == 0) {
+        remote_on_demanded(remote, params);
     } else if (strcmp(method, "add") == 0 && frame_is_pruned(message)) {
         error_set(&error, TN_LIMIT, "LIMIT", "a component that it adds is %s that can be sent",
                   frame_fit_text(FRAME_TOO_DEEP));
@@ -170,7 +172,10 @@ static void remote_child_on_registry(const struct remote_child *child, const cha
 }
 
 static bool is_registry_method(const char *method) {
-    return strcmp(method, "add") == 0 || strcmp(method, "remove") == 0 || strcmp(method, "expect") == 0;
+    static const char *const methods[] = {"add", "remove", "expect", "demanded"};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (strcmp(method, methods[i]) == 0) return true;
+    return false;
 }
 
 /* Components that the child adds while it handles a request, usually `initialize`, must exist when the request returns.

@@ -310,6 +310,7 @@ static void shared_fail_tasks(struct remote_child *child, const struct error *wh
         bool waits_for_it = task->state == TASK_WAITING && task->instance == creating;
         if (task->state != TASK_FREE && (task->child == child || waits_for_it)) remote_task_fail(remote, task, why);
     }
+    remote_demand_end(remote);
     registry_expect(remote->plugin, false);
 }
 

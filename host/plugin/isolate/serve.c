@@ -198,9 +198,11 @@ static void serve_initialize(tn_value id, tn_value params) {
         status = error_set(&error, TN_NOT_FOUND, "PLUGIN_REFUSED", "%s is not the plugin `%s`", server.path, name);
     if (status == TN_OK) status = plugin_load(server.plugin, &error);
     if (status == TN_OK) {
-        registry_demand_all(server.plugin); /* the host cannot say what it looks for */
-        tn_value result = value_set_take(value_object_reserve(3), "protocol", value_text(PROTOCOL_VERSION));
+        bool demand = registry_has_demand(server.plugin), asks = value_get(params, "demand") == value_bool(true);
+        if (!asks) registry_demand_all(server.plugin); /* the host cannot say what it looks for */
+        tn_value result = value_set_take(value_object_reserve(5), "protocol", value_text(PROTOCOL_VERSION));
         result = value_set_take(result, "plugin", value_text(plugin_id(server.plugin)));
+        if (demand && asks) result = value_set_take(result, "demand", value_bool(true));
         if (server.shares) result = value_set_take(result, "shared", value_bool(true));
         serve_respond_take(id, value_set_take(result, "version", value_text(plugin_version(server.plugin))));
     } else {
@@ -256,6 +258,8 @@ static void serve_handle_message(tn_value message) {
         serve_destroy(params);
     } else if (strcmp(method, "initialize") == 0) {
         serve_initialize(id, params);
+    } else if (strcmp(method, "demand") == 0) {
+        serve_demand(id, params);
     } else if (strcmp(method, "quiesce") == 0) {
         serve_quiesce();
     } else if (strcmp(method, "shutdown") == 0) {

@@ -1,8 +1,8 @@
 /*
  * serve_internal.h - shared by the files of the child's side: the process and its messages (serve.c), tasks
  * (serve_task.c), instances and the host's components that they call (serve_instance.c), tool sets (serve_tool.c),
- * shared memory (serve_shared.c), HTTP exchanges (serve_http.c), tenon.host (serve_host.c), operations of the host
- * (serve_operation.c), and stores (serve_store.c).
+ * demands (serve_demand.c), shared memory (serve_shared.c), HTTP exchanges (serve_http.c), tenon.host (serve_host.c),
+ * operations of the host (serve_operation.c), and stores (serve_store.c).
  *
  * Numbers of instances and tasks are assigned by the host; those of calls, exchanges, requests and subscriptions are
  * assigned here. Thread: the loop of this process.
@@ -69,6 +69,7 @@ struct served_call {
     bool full;          /* the call's queue of chunks is full: no credit until `ready` */
 };
 
+struct served_demand;
 struct served_exchange;
 struct served_use;
 struct serve_options;
@@ -86,7 +87,9 @@ struct server {
     struct registry *registry;
     struct registry_interface interfaces[SERVE_INTERFACES_MAX]; /* the host's table, with some rows replaced */
     struct plugin *plugin;
-    bool expecting; /* the last argument of tn_registry_1.expect */
+    bool expecting;                /* the last argument of tn_registry_1.expect */
+    struct served_demand *demands; /* what the host looks for, and the plugin may still add */
+    struct loop_timer demand_timer;
     tn_value config;
     /* The connection to the host. */
     int socket;
@@ -176,6 +179,11 @@ int32_t serve_scope_tools(void *self, struct authority *caller, tn_value names, 
 tn_value served_sets_names(const struct served_instance *instance); /* [names or null]; a new reference */
 /* Stores the descriptions that came with the start of a task: {index: definitions}; NULL if none has changed. */
 void served_sets_update(struct served_instance *instance, tn_value tools);
+
+/* ---- serve_demand.c ---- */
+
+/* The host looks for components: a notification, or a request for what is known. */
+void serve_demand(tn_value id, tn_value params);
 
 /* ---- serve_store.c ---- */
 

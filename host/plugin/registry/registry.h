@@ -274,6 +274,12 @@ int32_t registry_remove_component(struct plugin *plugin, const char *kind, const
 void registry_expect(struct plugin *plugin, bool more);
 /* The plugin's function for tenon/demand.h; NULL removes it. */
 void registry_watch_demand(struct plugin *plugin, tn_demand demand, void *user);
+/* True if components of the kind that match the pattern are being started, and were not added yet. */
+bool registry_is_coming(struct registry *registry, const char *kind, const char *pattern);
+bool registry_has_demand(const struct plugin *plugin);
+/* Calls it for one kind and pattern; `how` is TN_DEMAND_…. False if there is none. */
+bool registry_demand_one(const struct plugin *plugin, const char *kind, size_t kind_length, const char *pattern,
+                         size_t length, int32_t how);
 void registry_demand_all(const struct plugin *plugin); /* calls it for every component; nothing if there is none */
 /* True while a plugin has announced components that it has not added yet. */
 bool registry_is_expecting(const struct registry *registry);

@@ -180,6 +180,13 @@ static bool plugin_adds_nothing(const struct plugin *plugin) {
     return empty == value_count(section);
 }
 
+bool registry_has_demand(const struct plugin *plugin) { return plugin->demand != NULL; }
+
+bool registry_demand_one(const struct plugin *plugin, const char *kind, size_t kind_length, const char *pattern,
+                         size_t length, int32_t how) {
+    return plugin->demand && plugin->demand(plugin->demand_user, kind, kind_length, pattern, length, how) == 1;
+}
+
 void registry_demand_all(const struct plugin *plugin) {
     tn_value kinds = value_get(manifest_plugin(plugin_manifest(plugin)), "dynamic");
     for (size_t i = 0; plugin->demand && i < value_count(kinds); i++)
@@ -204,7 +211,7 @@ bool registry_is_expecting(const struct registry *registry) { return registry_ex
 
 /* Wait condition of registry_await. */
 struct registry_wait {
-    const struct registry *registry;
+    struct registry *registry;
     const char *kind; /* NULL means any kind */
     const char *id;   /* or a pattern; NULL to wait until all are added */
     size_t length;
@@ -217,16 +224,26 @@ static bool registry_wait_concerns(const struct registry_wait *wait, const struc
            plugin_demand(plugin, wait->kind, wait->id, wait->length, TN_DEMAND_START);
 }
 
+/* True if a plugin may still add what is waited for. */
+static bool registry_wait_has_reason(const struct registry_wait *wait) {
+    for (size_t i = 0; i < wait->registry->plugin_count; i++)
+        if (registry_wait_concerns(wait, wait->registry->plugins[i])) return true;
+    return false;
+}
+
+bool registry_is_coming(struct registry *registry, const char *kind, const char *pattern) {
+    const struct registry_wait wait = {registry, kind, pattern, strlen(pattern)};
+    return registry_wait_has_reason(&wait);
+}
+
 static bool registry_wait_is_done(void *of) {
     const struct registry_wait *wait = of;
-    if (wait->id && row_find(wait->registry, wait->kind, wait->id, wait->length)) return true;
-    for (size_t i = 0; i < wait->registry->plugin_count; i++)
-        if (registry_wait_concerns(wait, wait->registry->plugins[i])) return false;
-    return true;
+    if (wait->id && row_find_named(wait->registry, wait->kind, wait->id, wait->length)) return true;
+    return !registry_wait_has_reason(wait);
 }
 
 /* `late` describes, in the log, a plugin for which the wait was too short. */
-static void registry_await(const struct registry *registry, struct registry_wait wait, int64_t ms, const char *late) {
+static void registry_await(struct registry *registry, struct registry_wait wait, int64_t ms, const char *late) {
     if (!registry->options.wait || registry_wait_is_done(&wait)) return;
     if (registry->options.wait(registry->options.user, ms, registry_wait_is_done, &wait)) return;
     for (size_t i = 0; i < registry->plugin_count; i++)

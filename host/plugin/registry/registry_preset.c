@@ -11,6 +11,7 @@
 #include "host/plugin/registry/plugin_internal.h"
 #include "host/plugin/registry/preset.h"
 #include <string.h>
+#include <tenon/util/tool_pattern.h>
 
 static tn_value configured_providers(const struct registry *registry) {
     return registry->options.providers ? registry->options.providers(registry->options.user) : NULL;
@@ -81,9 +82,21 @@ bool row_is_configured(const struct registry *registry, const char *kind, const 
     return strcmp(kind, "model") == 0 && value_get_n(configured_providers(registry), id, length);
 }
 
+/* A tool is also found by its original name, such as an operationId. */
+static struct row *row_find_original(const struct registry *registry, const char *name, size_t length) {
+    struct row *row = NULL;
+    char id[TN_TOOL_PATTERN_MAX];
+    for (uint32_t form = 0; !row && form < TN_TOOL_ID_FORMS; form++) {
+        size_t size = tn_tool_id(name, length, form, id, sizeof id);
+        if (size) row = row_find(registry, "tool", id, size);
+    }
+    return row;
+}
+
 struct row *row_find_named(struct registry *registry, const char *kind, const char *id, size_t length) {
     if (strcmp(kind, "model") == 0) return row_resolve_name(registry, id, length, 0);
-    return row_find(registry, kind, id, length);
+    struct row *row = row_find(registry, kind, id, length);
+    return row || strcmp(kind, "tool") != 0 ? row : row_find_original(registry, id, length);
 }
 
 struct row *row_component(struct registry *registry, struct row *row) {

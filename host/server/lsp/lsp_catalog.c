@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include <stdlib.h>
 #include <string.h>
+#include <tenon/util/tool_pattern.h>
 
 struct copied_component {
     struct component_info info; /* first: catalog_usable gets a pointer to it */
@@ -136,8 +137,8 @@ uint64_t catalog_copy_generation(const struct catalog_copy *copy) { return copy-
 
 /* ---- Answering ---- */
 
-static const struct component_info *copy_find(void *self, const char *kind, const char *id, size_t length) {
-    const struct catalog_copy *copy = self;
+static const struct component_info *copy_lookup(const struct catalog_copy *copy, const char *kind, const char *id,
+                                                size_t length) {
     size_t low = 0, high = copy->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -149,6 +150,17 @@ static const struct component_info *copy_find(void *self, const char *kind, cons
             low = middle + 1;
     }
     return NULL;
+}
+
+/* A tool is also found by its original name, as in the registry. */
+static const struct component_info *copy_find(void *self, const char *kind, const char *name, size_t length) {
+    const struct component_info *found = copy_lookup(self, kind, name, length);
+    char id[TN_TOOL_PATTERN_MAX];
+    for (uint32_t form = 0; !found && strcmp(kind, "tool") == 0 && form < TN_TOOL_ID_FORMS; form++) {
+        size_t size = tn_tool_id(name, length, form, id, sizeof id);
+        if (size) found = copy_lookup(self, kind, id, size);
+    }
+    return found;
 }
 
 static void copy_each(void *self, const char *kind, catalog_visit visit, void *user) {

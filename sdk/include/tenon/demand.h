@@ -4,7 +4,7 @@
  * Beside tenon/registry.h: a plugin that would have to start something for its components registers a function with
  * `watch`, and starts nothing before it is called. The host calls it when it looks for components, and again while it
  * waits for them, so that it waits only for what may match. What it starts it also announces with `expect`. For an
- * isolated plugin the function is called once, after init, for all components of every kind.
+ * isolated plugin the host sends each pattern to its process, where the function is called until it returns 0.
  *
  *     if (demand->watch(host, on_demand, NULL) != TN_OK) start_all();     // in init
  */
