@@ -62,9 +62,12 @@ static int teardown(void **state) {
 
 static struct model_ticket *ticket(struct fixture *fixture, int name) { return &fixture->tickets[name - 'a'].ticket; }
 
+static char name_of_key[] = "KEY", other_gate[] = "KEY of another address";
+
 static bool enter(struct fixture *fixture, const struct model_limits *limits, int name, int64_t tokens) {
     uint32_t ahead;
-    return model_gate_enter(&fixture->side, "KEY", limits, tokens, ticket(fixture, name), &ahead);
+    const struct model_key key = {name_of_key, name_of_key, *limits};
+    return model_gate_enter(&fixture->side, &key, tokens, ticket(fixture, name), &ahead);
 }
 
 static void leave(struct fixture *fixture, int name, int64_t tokens) {
@@ -142,15 +145,16 @@ static void test_tokens(void **state) {
 static void test_sides(void **state) {
     struct fixture *fixture = *state;
     const struct model_limits limits = {0, 0, 1, 10};
+    const struct model_key key = {name_of_key, name_of_key, limits}, other_key = {name_of_key, other_gate, limits};
     struct model_gate_side other;
     struct loop *loop = loop_new(NULL);
     uint32_t ahead;
     model_gate_side_init_take(&other, model_gates_ref(fixture->side.gates), loop);
     assert_true(enter(fixture, &limits, 'a', 0));
-    assert_true(model_gate_enter(&other, "KEY", &limits, 0, ticket(fixture, 'b'), &ahead));
+    assert_true(model_gate_enter(&other, &key, 0, ticket(fixture, 'b'), &ahead));
     assert_int_equal(ahead, 0);
     assert_true(enter(fixture, &limits, 'c', 0));
-    assert_true(model_gate_enter(&fixture->side, "OTHER", &limits, 0, ticket(fixture, 'd'), &ahead));
+    assert_true(model_gate_enter(&fixture->side, &other_key, 0, ticket(fixture, 'd'), &ahead));
     assert_string_equal(entered, "ad");
     leave(fixture, 'a', -1);
     assert_string_equal(entered, "ad"); /* b is admitted; its loop has not run */

@@ -106,14 +106,13 @@ static int64_t window_wait_ms(const struct model_gate *gate, int64_t now_ms) {
 
 /* ---- Queues; under the lock ---- */
 
-static struct model_gate *gate_find_or_add(struct model_gates *gates, const char *key,
-                                           const struct model_limits *limits) {
+static struct model_gate *gate_find_or_add(struct model_gates *gates, const struct model_key *key) {
     struct model_gate *gate = gates->first;
-    while (gate && strcmp(gate->key, key) != 0) gate = gate->next;
+    while (gate && strcmp(gate->key, key->gate) != 0) gate = gate->next;
     if (gate) return gate;
     gate = mem_zalloc(sizeof *gate);
-    gate->key = mem_text(key);
-    gate->limits = *limits;
+    gate->key = mem_text(key->gate);
+    gate->limits = key->limits;
     gate->last = &gate->first;
     gate->second = gates->now_ms() / 1000;
     gate->next = gates->first;
@@ -225,10 +224,10 @@ void model_gate_side_finish(struct model_gate_side *side) {
     side->gates = NULL;
 }
 
-bool model_gate_enter(struct model_gate_side *side, const char *key, const struct model_limits *limits, int64_t tokens,
+bool model_gate_enter(struct model_gate_side *side, const struct model_key *key, int64_t tokens,
                       struct model_ticket *ticket, uint32_t *ahead) {
     pthread_mutex_lock(&side->gates->lock);
-    struct model_gate *gate = gate_find_or_add(side->gates, key, limits);
+    struct model_gate *gate = gate_find_or_add(side->gates, key);
     window_advance(gate, side->gates->now_ms() / 1000);
     bool full = gate->waiting >= gate->limits.queue && gate->limits.queue >= 0;
     ticket->tokens = tokens;
@@ -250,6 +249,12 @@ bool model_gate_enter(struct model_gate_side *side, const char *key, const struc
     if (!ticket->gate) return false;
     side_run(side);
     return true;
+}
+
+void model_gate_set_full(const struct model_key *key, struct error *error) {
+    error_set(error, TN_FAILED, "RATE_LIMITED",
+              "%lld calls wait for the limits of the key %s already (`model_calls.limits` in tenon.yaml)",
+              (long long)key->limits.queue, key->name);
 }
 
 void model_gate_leave(struct model_gate_side *side, struct model_ticket *ticket, int64_t tokens) {

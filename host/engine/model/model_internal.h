@@ -40,8 +40,7 @@ struct model_provider {
     uint32_t group;
     int64_t context_tokens;   /* 0: not known */
     struct model_retry retry; /* the one that applies */
-    char *key;                /* NULL: the calls have no limits; else the name of their key */
-    struct model_limits limits;
+    struct model_key key;
     struct model_deployment *deployment; /* NULL: it is not one of several */
 };
 
