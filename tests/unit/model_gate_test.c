@@ -2,6 +2,7 @@
  * model_gate_test.c - limits of a key: concurrent calls in order, requests and tokens in any minute, a full queue, and
  * two sides.
  */
+#include "host/engine/model/model_deployment.h"
 #include "host/engine/model/model_gate.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -169,12 +170,45 @@ static void test_sides(void **state) {
     loop_free(loop);
 }
 
+/* All sides have the same deployments, so that one loop avoids what has failed on another. */
+static void test_deployments_are_shared(void **state) {
+    struct fixture *fixture = *state;
+    struct model_gate_side other;
+    struct loop *loop = loop_new(NULL);
+    model_gate_side_init_take(&other, model_gates_ref(fixture->side.gates), loop);
+    struct model_deployments *here = model_gates_deployments(fixture->side.gates);
+    struct model_deployments *there = model_gates_deployments(other.gates);
+    tn_value binding = value_text("openai:a"), equal = value_text("openai:a");
+    struct model_deployment *first = model_deployments_find(here, binding);
+    assert_ptr_equal(first, model_deployments_find(there, equal));
+    first->cool_until_ms = 5000;
+    for (int64_t i = 1; i < MODEL_DEPLOYMENTS_MAX; i++) {
+        tn_value next = value_int(i);
+        struct model_deployment *found = model_deployments_find(there, next);
+        assert_non_null(found);
+        assert_true(found != first && found->cool_until_ms == 0);
+        value_unref(next);
+    }
+    tn_value more = value_int(-1);
+    assert_null(model_deployments_find(here, more));
+    assert_int_equal(model_deployments_find(there, binding)->cool_until_ms, 5000);
+    model_deployment_use(here, first);
+    model_deployment_use(there, first);
+    assert_int_equal(first->used, 2);
+    value_unref(more);
+    value_unref(binding);
+    value_unref(equal);
+    model_gate_side_finish(&other);
+    loop_free(loop);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_concurrent, setup, teardown),
         cmocka_unit_test_setup_teardown(test_requests, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tokens, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sides, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deployments_are_shared, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,30 +33,11 @@ void models_share_limits(struct models *models, struct models *with) {
 }
 
 void models_free(struct models *models) {
-    struct model_deployment *deployment;
     if (!models) return;
-    while ((deployment = models->deployments) != NULL) {
-        models->deployments = deployment->next;
-        value_unref(deployment->binding);
-        mem_free(deployment);
-    }
     model_gate_side_finish(&models->side);
     cache_free(models->answers);
     value_unref(models->fallbacks_logged);
     mem_free(models);
-}
-
-/* Returns what is known about a deployment. NULL if there are too many: then it never cools down. */
-static struct model_deployment *models_deployment(struct models *models, tn_value binding) {
-    struct model_deployment *at = models->deployments;
-    while (at && !value_identical(at->binding, binding)) at = at->next;
-    if (at || models->deployment_count == MODEL_DEPLOYMENTS_MAX) return at;
-    at = mem_zalloc(sizeof *at);
-    at->binding = value_ref(binding);
-    at->next = models->deployments;
-    models->deployments = at;
-    models->deployment_count++;
-    return at;
 }
 
 void model_free(struct callable *callable) {
@@ -243,7 +224,8 @@ static int32_t model_create_providers(struct model *model, struct error *error) 
         if (model_provider_new(model->engine, chosen->binding, model->config, provider, &why) == TN_OK) {
             provider->group = chosen->group;
             provider->context_tokens = chosen->context_tokens;
-            provider->deployment = shared ? models_deployment(model->engine->models, chosen->binding) : NULL;
+            provider->deployment =
+                shared ? model_deployments_find(models_deployments(model->engine->models), chosen->binding) : NULL;
             model_choose_retry(model, chosen, provider);
             model->count++;
         } else if (i + 1 == role->count && model->count == 0)

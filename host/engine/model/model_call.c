@@ -277,7 +277,7 @@ static void model_call_use(struct model_call *self, uint32_t index) {
     self->at = index;
     self->tried |= 1u << index;
     self->retries = 0;
-    if (deployment) deployment->used = ++models->uses;
+    if (deployment) model_deployment_use(models_deployments(models), deployment);
 }
 
 /* The pause before retry number `retry` (from 0): it doubles, and a random part of up to half of it is left out. */
@@ -370,7 +370,7 @@ static enum model_next handle_attempt_end(struct model_call *self) {
     leave_gate(self);
     struct error cancelled = ERROR_INIT;
     const struct error *error = call_error(self->attempt);
-    if (deployment) deployment->inside--;
+    if (deployment) atomic_fetch_sub(&deployment->inside, 1);
     switch (call_outcome(self->attempt)) {
     case CALL_COMPLETED: return complete_attempt(self, call_output(self->attempt));
     case CALL_INTERRUPTED:
@@ -481,7 +481,7 @@ static void run_attempts(struct model_call *self) {
             continue;
         }
         self->attempts++;
-        if (provider->deployment) provider->deployment->inside++;
+        if (provider->deployment) atomic_fetch_add(&provider->deployment->inside, 1);
         struct callable *callable = model_embed_is_wanted(self->input) ? provider->embedder : provider->callable;
         self->attempt = call_new(call_loop(self->call), callable, &attempt_ops, self);
         if (!call_start(self->attempt, self->input)) return;

@@ -12,6 +12,7 @@
 #include "adl/value/memory.h"
 #include "host/base/clock.h"
 #include "host/base/container_of.h"
+#include "host/engine/model/model_deployment.h"
 #include <pthread.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct model_gates {
     uint32_t references; /* under the lock */
     struct model_gate *first;
     int64_t (*now_ms)(void);
+    struct model_deployments deployments; /* has a lock of its own */
 };
 
 struct model_gates *model_gates_new(void) {
@@ -41,7 +43,12 @@ struct model_gates *model_gates_new(void) {
     pthread_mutex_init(&gates->lock, NULL);
     gates->references = 1;
     gates->now_ms = clock_now_ms;
+    model_deployments_init(&gates->deployments);
     return gates;
+}
+
+struct model_deployments *model_gates_deployments(struct model_gates *gates) {
+    return &gates->deployments;
 }
 
 void model_gates_set_clock(struct model_gates *gates, int64_t (*now_ms)(void)) { gates->now_ms = now_ms; }
@@ -65,6 +72,7 @@ void model_gates_unref(struct model_gates *gates) {
         mem_free(gate->key);
         mem_free(gate);
     }
+    model_deployments_finish(&gates->deployments);
     pthread_mutex_destroy(&gates->lock);
     mem_free(gates);
 }

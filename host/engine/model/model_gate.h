@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct model_deployments;
 struct model_gate;
 struct model_gates;
 struct model_gate_side;
@@ -60,6 +61,8 @@ struct model_gates *model_gates_new(void);
 struct model_gates *model_gates_ref(struct model_gates *gates);
 void model_gates_unref(struct model_gates *gates);                              /* NULL is allowed */
 void model_gates_set_clock(struct model_gates *gates, int64_t (*now_ms)(void)); /* for tests: replaces clock_now_ms */
+
+struct model_deployments *model_gates_deployments(struct model_gates *gates); /* as long as the gates */
 
 void model_gate_side_init_take(struct model_gate_side *side, struct model_gates *gates, struct loop *loop);
 void model_gate_side_finish(struct model_gate_side *side); /* no ticket of this side is left; may be uninitialised */
