@@ -1,7 +1,7 @@
 /*
  * config_lint.c - looks up the names in tenon.yaml, and suggests the nearest name that exists.
  *
- * base/config/config_read.c has checked the form of each key. This file only checks names.
+ * base/config has checked the form of each key. This file only checks names.
  */
 #include "host/assembly/config_lint.h"
 #include "adl/document/document.h"

@@ -1,5 +1,6 @@
 /*
- * config.c - a configuration in memory: its memory, and the values of its keys. config_read.c fills it.
+ * config.c - a configuration in memory: its memory, and the values of its keys. The readers of keys fill it
+ * (config_reader.h).
  */
 #include "adl/value/memory.h"
 #include "host/base/config/config_internal.h"

@@ -1,6 +1,6 @@
 /*
- * config_internal.h - shared by config.c (memory, values), config_read.c and config_schedules.c (keys), config_load.c
- * (files), config_secret.c (secrets) and config_trust.c.
+ * config_internal.h - the configuration as its files see it: config.c (memory, values), the readers of keys
+ * (config_reader.h), config_load.c (files), config_secret.c (secrets) and config_trust.c.
  */
 #ifndef TENON_HOST_BASE_CONFIG_CONFIG_INTERNAL_H
 #define TENON_HOST_BASE_CONFIG_CONFIG_INTERNAL_H

@@ -156,7 +156,7 @@ static bool check_schedule(struct config_reader *reader, const struct tree_node 
     return false;
 }
 
-void config_read_schedule_list(struct config_reader *reader, const struct tree_node *node) {
+void config_read_schedules(struct config_reader *reader, const struct tree_node *node) {
     if (!config_expect_mapping(reader, node, "schedules", "a mapping of names to schedules")) return;
     uint32_t count = config_usable_count(reader, node, "schedules", CONFIG_SCHEDULES_MAX, "schedules");
     for (uint32_t i = 0; i < count; i++) {

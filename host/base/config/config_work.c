@@ -180,7 +180,7 @@ static void read_task_type(struct config_reader *reader, const struct tree_item 
     reader->config->work = value_set_key_take(reader->config->work, value_ref(item->key), type);
 }
 
-void config_read_task_types(struct config_reader *reader, const struct tree_node *node) {
+void config_read_work(struct config_reader *reader, const struct tree_node *node) {
     if (!config_expect_mapping(reader, node, "work", "a mapping of Task types to mappings")) return;
     uint32_t count = config_usable_count(reader, node, "work", CONFIG_TASK_TYPES_MAX, "Task types");
     for (uint32_t i = 0; i < count; i++) read_task_type(reader, &node->items[i]);
