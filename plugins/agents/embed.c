@@ -7,7 +7,7 @@
 
 struct embed {
     uint32_t model, input, output, usage;
-    tn_value dimensions, batch; /* borrowed from the configuration; may be NULL */
+    tn_value dimensions, purpose, batch; /* borrowed from the configuration; may be NULL */
     const char *input_name;
 };
 
@@ -22,6 +22,7 @@ static int32_t embed_create(tn_value config, tn_binder *binder, void **self) {
     struct embed *embed = agents_alloc_zeroed(sizeof(*embed));
     if (embed == NULL) return TN_NO_MEMORY;
     embed->dimensions = tn_get(config, "dimensions");
+    embed->purpose = tn_get(config, "purpose");
     embed->batch = tn_get(config, "batch");
     embed->input_name = tn_get_text(config, "input_key", "");
     int32_t status = chat_bind_model(config, binder, &embed->model);
@@ -76,9 +77,10 @@ static tn_value embed_build_request(const struct embed *embed, tn_value texts, b
         tn_put(builder, NULL, texts);
         tn.value->end(builder);
     }
-    if (embed->dimensions != NULL) {
+    if (embed->dimensions != NULL || embed->purpose != NULL) {
         tn_put_begin(builder, "options", TN_OBJECT);
-        tn_put(builder, "dimensions", embed->dimensions);
+        if (embed->dimensions != NULL) tn_put(builder, "dimensions", embed->dimensions);
+        if (embed->purpose != NULL) tn_put(builder, "purpose", embed->purpose);
         tn.value->end(builder);
     }
     if (embed->batch != NULL) tn_put(builder, "batch", embed->batch);

@@ -360,25 +360,10 @@ static void turns_end_turn(struct turns *turns) {
     turns->first = turns->rest = NULL;
 }
 
-/* Returns "<system>\n…\n</system>" for a user's turn. */
-static tn_value blocks_tag_system_text(tn_value text) {
-    static const char before[] = "<system>\n", after[] = "\n</system>";
-    uint64_t length = 0;
-    const char *chars = tn_chars(text, &length);
-    char *buffer = tn.core->alloc(tn.host, length + sizeof before + sizeof after);
-    if (buffer == NULL) return NULL;
-    memcpy(buffer, before, sizeof before - 1);
-    memcpy(buffer + sizeof before - 1, chars, length);
-    memcpy(buffer + sizeof before - 1 + length, after, sizeof after - 1);
-    tn_value value = tn_text_n(buffer, length + sizeof before + sizeof after - 2);
-    tn.core->release(tn.host, buffer);
-    return value;
-}
-
 /* The user's turn continues: moves the texts in `late` into it, between <system> tags. */
 static void turns_append_late(struct turns *turns) {
     for (uint64_t i = 0, count = tn.value->count(turns->late); i < count; i++) {
-        tn_value block = tn.value->at(turns->late, i), tagged = blocks_tag_system_text(tn_get(block, "text"));
+        tn_value block = tn.value->at(turns->late, i), tagged = model_late_system_text(tn_get(block, "text"));
         (void)tn_append_take(&turns->rest, blocks_build_text(turns->call, tagged, NULL));
         tn_release(tagged);
     }
@@ -404,7 +389,7 @@ static void turns_add_system(struct turns *turns, tn_value message) {
                     (turns->first != NULL || turns->rest != NULL);
     if (!blocks_is_blank(text)) {
         if (!separate) {
-            tn_value tagged = blocks_tag_system_text(text);
+            tn_value tagged = model_late_system_text(text);
             turns_change_side(turns, SIDE_USER);
             (void)tn_append_take(&turns->rest, blocks_build_text(turns->call, tagged, message));
             tn_release(tagged);

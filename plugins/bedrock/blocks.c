@@ -356,19 +356,11 @@ static bool blocks_is_system(tn_value message) {
 
 /* A system message after the first turn. */
 static void turns_add_late_system(struct turns *turns, tn_value message) {
-    struct tn_text_buffer tagged = TN_TEXT_BUFFER(0);
     tn_value text = tn_content_text(tn_get(message, "content"));
-    uint64_t length = 0;
-    const char *chars = tn_chars(text, &length);
     if (!blocks_is_blank(text)) {
         turns_change_role(turns, "user");
-        (void)tn_text_append(&tagged, "<system>\n");
-        (void)tn_text_append_n(&tagged, chars, length);
-        (void)tn_text_append(&tagged, "\n</system>");
-        (void)tn_append_take(&turns->blocks,
-                             tn_build("{s:V}", "text", tn_text_n(tn_text_chars(&tagged), tagged.length)));
+        (void)tn_append_take(&turns->blocks, tn_build("{s:V}", "text", model_late_system_text(text)));
     }
-    tn_text_free(&tagged);
     tn_release(text);
 }
 

@@ -34,17 +34,22 @@ static const struct embed_row *embed_find_row(const struct model_call *call) {
 
 /* ---- Requests ---- */
 
+static bool embed_is_query(const struct model_call *call) {
+    const char *purpose = tn_chars(model_get_option(call, "purpose"), NULL);
+    return purpose != NULL && strcmp(purpose, "query") == 0;
+}
+
 static void embed_put_texts(const struct model_call *call, tn_builder *out, uint64_t from, uint64_t to) {
     tn_put_begin(out, "texts", TN_ARRAY);
     for (uint64_t i = from; i < to; i++) tn_put(out, NULL, tn.value->at(call->embed, i));
     tn.value->end(out);
-    tn_put_text(out, "input_type", "search_document"); /* required; `extra` can set another one */
+    tn_put_text(out, "input_type", embed_is_query(call) ? "search_query" : "search_document"); /* required */
 }
 
 static void embed_put_nova(const struct model_call *call, const struct embed_row *row, tn_builder *out, tn_value text) {
     tn_put_text(out, "taskType", "SINGLE_EMBEDDING");
     tn_put_begin(out, "singleEmbeddingParams", TN_OBJECT);
-    tn_put_text(out, "embeddingPurpose", "GENERIC_INDEX"); /* required */
+    tn_put_text(out, "embeddingPurpose", embed_is_query(call) ? "TEXT_RETRIEVAL" : "GENERIC_INDEX"); /* required */
     model_put_option(call, out, "dimensions", row->dimensions);
     tn_put_begin(out, "text", TN_OBJECT);
     tn_put_text(out, "truncationMode", "NONE"); /* required; as the other models, it refuses what is too long */

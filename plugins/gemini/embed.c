@@ -8,12 +8,15 @@
 
 enum embed_api { BATCH, PREDICT, SINGLE };
 
+static bool embed_model_is_newer(const struct model_call *call) {
+    const char *name = gemini_get_short_name(call->model->provider_data);
+    return strstr(name, "gemini") != NULL && strcmp(name, "gemini-embedding-001") != 0;
+}
+
 static enum embed_api embed_method(const struct model_call *call) {
     const struct gemini *gemini = call->model->provider_data;
-    const char *name = gemini_get_short_name(gemini);
     if (gemini->project == NULL) return BATCH;
-    bool newer = strstr(name, "gemini") != NULL && strcmp(name, "gemini-embedding-001") != 0;
-    return newer || strstr(name, "maas") != NULL ? SINGLE : PREDICT;
+    return embed_model_is_newer(call) || strstr(gemini_get_short_name(gemini), "maas") != NULL ? SINGLE : PREDICT;
 }
 
 /* Returns the number of texts for one request. gemini-embedding-001 accepts only one, also with :predict. */
@@ -34,11 +37,21 @@ static void embed_put_content(tn_builder *out, tn_value text) {
     tn.value->end(out);
 }
 
+/* The type of task for `purpose`, or NULL. Newer models have none: they expect it in the text. */
+static const char *embed_task_of_purpose(const struct model_call *call) {
+    const char *purpose = tn_chars(model_get_option(call, "purpose"), NULL);
+    if (purpose == NULL || embed_model_is_newer(call)) return NULL;
+    return strcmp(purpose, "query") == 0 ? "RETRIEVAL_QUERY" : "RETRIEVAL_DOCUMENT";
+}
+
 /* Writes taskType and title, which `extra` sets once, into one request or instance. */
 static void embed_put_options(const struct model_call *call, tn_builder *out, const char *task, const char *title) {
     tn_value extra = model_get_option(call, "extra"), value = tn_get(extra, "taskType");
     if (value == NULL) value = tn_get(extra, "task_type");
-    if (tn.value->kind(value) == TN_STRING) tn_put(out, task, value);
+    if (tn.value->kind(value) == TN_STRING)
+        tn_put(out, task, value);
+    else if (embed_task_of_purpose(call) != NULL)
+        tn_put_text(out, task, embed_task_of_purpose(call));
     value = tn_get(extra, "title");
     if (tn.value->kind(value) == TN_STRING) tn_put(out, title, value);
 }

@@ -107,3 +107,26 @@ tn_value model_arguments_text(tn_value call) {
     if (tn.value->kind(arguments) == TN_STRING) return tn_retain(arguments);
     return tn.value->kind(arguments) > TN_NULL ? tn_to_json(arguments) : tn_text("{}");
 }
+
+/* Returns the three texts as one, a new reference. */
+static tn_value content_join(const char *before, tn_value text, const char *after) {
+    struct tn_text_buffer joined = TN_TEXT_BUFFER(0);
+    uint64_t length = 0;
+    const char *chars = tn_chars(text, &length);
+    (void)tn_text_append(&joined, before);
+    if (chars != NULL) (void)tn_text_append_n(&joined, chars, length);
+    (void)tn_text_append(&joined, after);
+    tn_value value = chars != NULL && joined.status == TN_OK ? tn_text_n(tn_text_chars(&joined), joined.length) : NULL;
+    tn_text_free(&joined);
+    return value;
+}
+
+tn_value model_schema_instruction(const struct model_call *call) {
+    tn_value json = tn_to_json(call->schema);
+    tn_value text =
+        content_join("Answer only with JSON that is valid for this JSON Schema, without any other text:\n", json, "");
+    tn_release(json);
+    return text;
+}
+
+tn_value model_late_system_text(tn_value text) { return content_join("<system>\n", text, "\n</system>"); }

@@ -179,6 +179,11 @@ const char *model_tool_name_to_service(struct model_call *call, const char *name
 
 /* Returns a call's arguments as JSON text. Invalid JSON stays unchanged. A new reference. */
 tn_value model_arguments_text(tn_value call);
+/* Returns the text of a message that asks for JSON of the response_schema, for services that cannot enforce it. A new
+ * reference. */
+tn_value model_schema_instruction(const struct model_call *call);
+/* Returns the text of a system message between <system> tags, for the turn of a user. A new reference. */
+tn_value model_late_system_text(tn_value text);
 /* Returns this provider's member of the `extra` of a message, a part or a tool call. Borrowed; NULL if absent. */
 tn_value model_get_extra(const struct model_call *call, tn_value holder);
 

@@ -17,6 +17,10 @@ static void chat_put_media(struct model_call *call, tn_builder *builder, tn_valu
                            type);
         return;
     }
+    if (openai_put_chunk(call, builder, part, &media)) {
+        model_media_finish(&media);
+        return;
+    }
     if (strcmp(type, "image") == 0) {
         if (media.data == NULL && media.url == NULL)
             model_fail_request(call,
@@ -138,33 +142,6 @@ static void chat_put_reasoning(struct model_call *call, tn_builder *builder, tn_
     tn_release(reasoning);
 }
 
-/* [{type: thinking, thinking: [{type: text, …}]}, {type: text, …}], as Mistral has it. False: there is no reasoning. */
-static bool chat_put_thinking(struct model_call *call, tn_builder *builder, tn_value content) {
-    const char *out = openai_dialect(call)->reasoning_out;
-    if (out == NULL || strcmp(out, "thinking") != 0 || tn.value->kind(content) != TN_ARRAY) return false;
-    tn_value reasoning = openai_join_parts(content, "reasoning", NULL), text = openai_join_text(content);
-    bool thought = openai_is_text(reasoning);
-    if (thought) {
-        tn_put_begin(builder, "content", TN_ARRAY);
-        openai_begin_item(builder, NULL, "thinking");
-        tn_put_begin(builder, "thinking", TN_ARRAY);
-        openai_begin_item(builder, NULL, "text");
-        tn_put(builder, "text", reasoning);
-        tn.value->end(builder);
-        tn.value->end(builder);
-        tn.value->end(builder);
-        if (openai_is_text(text)) {
-            openai_begin_item(builder, NULL, "text");
-            tn_put(builder, "text", text);
-            tn.value->end(builder);
-        }
-        tn.value->end(builder);
-    }
-    tn_release(reasoning);
-    tn_release(text);
-    return thought;
-}
-
 static bool chat_tool_media_goes(const struct model_call *call, const char *place) {
     const char *tool_media = openai_dialect(call)->tool_media;
     return tool_media != NULL && strcmp(tool_media, place) == 0;
@@ -200,7 +177,8 @@ static void chat_put_text_of_media(tn_builder *builder, tn_value content) {
     tn_release(text);
 }
 
-static void chat_put_message(struct model_call *call, tn_builder *builder, tn_value message) {
+/* `last`: an answer as the last message is the start of the next answer. */
+static void chat_put_message(struct model_call *call, tn_builder *builder, tn_value message, bool last) {
     const char *type = tn_message_type(message), *name = tn_get_text(message, "name", NULL);
     tn_value content = tn_get(message, "content");
     bool ai = strcmp(type, "ai") == 0, tool = strcmp(type, "tool") == 0;
@@ -214,10 +192,12 @@ static void chat_put_message(struct model_call *call, tn_builder *builder, tn_va
         chat_put_content(call, builder, content);
     else if (tool && openai_dialect(call)->tool_media == NULL && chat_has_media(content))
         chat_put_text_of_media(builder, content);
-    else if (!ai || !chat_put_thinking(call, builder, content))
+    else if (!ai || !openai_put_thinking(call, builder, content))
         tn_put_take(builder, "content", openai_join_text(content));
     if (ai) chat_put_reasoning(call, builder, message);
     if (ai) chat_put_calls(call, builder, message);
+    if (ai && last && openai_dialect(call)->prefix && tn_message_calls(message) == NULL)
+        tn_put_bool(builder, "prefix", 1);
     tn.value->end(builder);
 }
 
@@ -265,17 +245,38 @@ static void chat_put_note_take(tn_builder *builder, const char *role, tn_value t
     tn.value->end(builder);
 }
 
+/*
+ * With `strict_order` the server refuses a message of a user after the result of a tool, and a system message after an
+ * answer. Writes what must be between them. Returns true if that has replaced the message.
+ */
+static bool chat_keep_order(const struct model_call *call, tn_builder *builder, tn_value message,
+                            const char *previous) {
+    const char *type = tn_message_type(message);
+    bool system = strcmp(type, "system") == 0 || strcmp(type, "developer") == 0;
+    bool after_tool = strcmp(previous, "tool") == 0 && (system || strcmp(type, "user") == 0);
+    if (!openai_dialect(call)->strict_order) return false;
+    if (after_tool) chat_put_note_take(builder, "assistant", tn_text("OK."));
+    if (!system || (!after_tool && strcmp(previous, "ai") != 0)) return false;
+    tn_value text = openai_join_text(tn_get(message, "content"));
+    chat_put_note_take(builder, "user", model_late_system_text(text));
+    tn_release(text);
+    return true;
+}
+
 static void chat_put_messages(struct model_call *call, tn_builder *builder) {
     uint64_t count = tn.value->count(call->messages), tools = 0; /* number of consecutive tool messages */
     bool in_user = chat_tool_media_goes(call, "user");
+    const char *previous = "";
     tn_put_begin(builder, "messages", TN_ARRAY);
-    if (openai_schema_in_prompt(call)) chat_put_note_take(builder, "system", openai_schema_instruction(call));
+    if (openai_schema_in_prompt(call)) chat_put_note_take(builder, "system", model_schema_instruction(call));
     for (uint64_t i = 0; i < count && !call->ended; i++) {
         tn_value message = tn.value->at(call->messages, i);
         bool tool = tn_message_is(message, "tool") != 0;
         if (!tool && tools > 0 && in_user) chat_put_tool_media(call, builder, i - tools, i);
         tools = tool ? tools + 1 : 0;
-        chat_put_message(call, builder, message);
+        bool replaced = chat_keep_order(call, builder, message, previous);
+        if (!replaced) chat_put_message(call, builder, message, i + 1 == count);
+        previous = replaced ? "user" : tn_message_type(message);
     }
     if (tools > 0 && in_user) chat_put_tool_media(call, builder, count - tools, count);
     if (chat_asks_for_call(call))

@@ -50,7 +50,7 @@ static int64_t chat_count(tn_value usage, const char *path, const char *const *u
  */
 static void chat_read_usage(struct model_call *call, tn_value usage) {
     static const char *const cached[] = {"prompt_tokens_details.cached_tokens", "prompt_cache_hit_tokens",
-                                         "cached_tokens", NULL};
+                                         "cached_tokens", "num_cached_tokens", NULL};
     static const char *const cache_write[] = {"prompt_tokens_details.cache_write_tokens", NULL};
     static const char *const reasoning[] = {"completion_tokens_details.reasoning_tokens", "reasoning_tokens", NULL};
     struct tn_answer_usage counts = TN_ANSWER_USAGE;
@@ -65,17 +65,6 @@ static void chat_read_usage(struct model_call *call, tn_value usage) {
         counts.total - counts.input > counts.output && counts.total - counts.input - counts.output == counts.reasoning)
         counts.output += counts.reasoning;
     model_set_usage(call, &counts);
-}
-
-/* Reads a content that is a text or, on some servers, a list of parts: texts and reasoning. */
-static void chat_read_content(struct model_call *call, tn_value content) {
-    openai_think_add(call, content);
-    for (uint64_t i = 0, count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0; i < count; i++) {
-        tn_value thinking = tn_get(tn.value->at(content, i), "thinking");
-        for (uint64_t k = 0; k < (tn.value->kind(thinking) == TN_ARRAY ? tn.value->count(thinking) : 0); k++)
-            model_add_reasoning(call, tn_get(tn.value->at(thinking, k), "text"));
-        openai_think_add(call, tn_get(tn.value->at(content, i), "text"));
-    }
 }
 
 static void chat_read_images(struct model_call *call, tn_value images) {
@@ -149,7 +138,7 @@ static void chat_read_message(struct model_call *call, tn_value message, bool wh
     }
     model_add_reasoning(call, reasoning);
     openai_extras_read_message(call, message, openai_is_text(reasoning));
-    chat_read_content(call, content);
+    openai_read_content(call, content);
     model_add_refusal(call, tn_get(message, "refusal"));
     chat_read_images(call, tn_get(message, "images"));
     if (tn.value->kind(calls) == TN_ARRAY) chat_read_calls(call, calls, whole);

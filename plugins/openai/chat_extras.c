@@ -193,6 +193,29 @@ static void citations_finish(struct model_call *call, const struct chat_extras *
     }
 }
 
+/* ---- References of Mistral, to what a tool has returned ---- */
+
+void openai_extras_read_references(struct model_call *call, tn_value ids) {
+    struct chat_extras *extras = &((struct openai_call *)call->provider_data)->extras;
+    for (uint64_t i = 0; tn.value->kind(ids) == TN_ARRAY && i < tn.value->count(ids); i++) {
+        tn_value id = tn.value->at(ids, i);
+        uint64_t count = extras->references != NULL ? tn.value->count(extras->references) : 0, known = 0;
+        while (known < count && !tn.value->equal(tn.value->at(extras->references, known), id)) known++;
+        if (known == count && count < SOURCES_MAX && (openai_is_text(id) || tn.value->kind(id) == TN_INT))
+            (void)tn_append_take(&extras->references, tn_retain(id));
+    }
+}
+
+static void references_finish(struct model_call *call, tn_value references) {
+    for (uint64_t i = 0, count = references != NULL ? tn.value->count(references) : 0; i < count; i++) {
+        tn_value id = tn.value->at(references, i), title = openai_is_text(id) ? tn_retain(id) : tn_to_json(id);
+        tn_value part = tn_build("{s:s, s:V, s:{s:{s:v}}}", "type", "source", "title", title, "extra", "openai",
+                                 "reference_id", id);
+        model_add_part(call, part);
+        tn_release(part);
+    }
+}
+
 /* ---- All of them ---- */
 
 static void keep(tn_value *place, tn_value array) {
@@ -226,6 +249,7 @@ void openai_extras_finish(struct model_call *call) {
     if (extras->audio_length > 0 && extras->has_audio) audio_finish(call, extras);
     extras->has_audio = false; /* a second finish_reason adds nothing again */
     if (!extras->is_cited) citations_finish(call, extras);
+    if (!extras->is_cited) references_finish(call, extras->references);
     extras->is_cited = true;
 }
 
@@ -233,6 +257,7 @@ void openai_extras_release(struct chat_extras *extras) {
     tn_release(extras->details);
     tn_release(extras->citations);
     tn_release(extras->results);
+    tn_release(extras->references);
     tn_release(extras->audio_id);
     tn.core->release(tn.host, extras->audio);
 }

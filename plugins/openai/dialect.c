@@ -30,7 +30,9 @@ static const struct {
              {"tools", offsetof(struct openai_dialect, tools)},
              {"tool_choice", offsetof(struct openai_dialect, tool_choice)},
              {"parallel_tool_calls", offsetof(struct openai_dialect, parallel_tool_calls)},
-             {"extra_content", offsetof(struct openai_dialect, extra_content)}};
+             {"extra_content", offsetof(struct openai_dialect, extra_content)},
+             {"prefix", offsetof(struct openai_dialect, prefix)},
+             {"strict_order", offsetof(struct openai_dialect, strict_order)}};
 
 static const struct {
     const char *name;
@@ -45,6 +47,7 @@ static const struct {
              {"required", offsetof(struct openai_dialect, required)},
              {"call_ids", offsetof(struct openai_dialect, call_ids)},
              {"tool_media", offsetof(struct openai_dialect, tool_media)},
+             {"media", offsetof(struct openai_dialect, media)},
              {"think", offsetof(struct openai_dialect, think)}};
 
 static const char *text_or_null(tn_value object, const char *name) { return tn_get_text(object, name, NULL); }

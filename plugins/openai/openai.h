@@ -19,11 +19,12 @@ struct chat_think {
 
 /* What Chat Completions has beside its texts and calls, until the answer ends (chat_extras.c). */
 struct chat_extras {
-    tn_value details;   /* reasoning_details, all pieces in order; an array, or NULL */
-    tn_value citations; /* an array of addresses, or NULL */
-    tn_value results;   /* search_results, an array, or NULL */
-    tn_value audio_id;  /* of the audio of the answer, or NULL */
-    char *audio;        /* its bytes */
+    tn_value details;    /* reasoning_details, all pieces in order; an array, or NULL */
+    tn_value citations;  /* an array of addresses, or NULL */
+    tn_value results;    /* search_results, an array, or NULL */
+    tn_value references; /* ids of Mistral's references, each once; an array, or NULL */
+    tn_value audio_id;   /* of the audio of the answer, or NULL */
+    char *audio;         /* its bytes */
     uint64_t audio_length, audio_capacity;
     bool has_audio, is_cited;
 };
@@ -56,9 +57,18 @@ void openai_think_end(struct model_call *call);
 /* chat_extras.c: reads reasoning_details, extra audio and citations of a message, a delta or the answer. */
 void openai_extras_read_message(struct model_call *call, tn_value message, bool has_reasoning);
 void openai_extras_read_answer(struct model_call *call, tn_value json);
+/* Reads `reference_ids`; each id becomes a source. Does nothing if it is not an array. */
+void openai_extras_read_references(struct model_call *call, tn_value ids);
 /* Adds the parts and the extra of what was read. */
 void openai_extras_finish(struct model_call *call);
 void openai_extras_release(struct chat_extras *extras);
+
+/* chat_chunks.c: Reads a content that is a text or a list of chunks. */
+void openai_read_content(struct model_call *call, tn_value content);
+/* Writes `content` with the model's thoughts, if the server needs them there. Returns false if it does not. */
+bool openai_put_thinking(struct model_call *call, tn_builder *builder, tn_value content);
+/* Writes audio or a file as a chunk. Returns false if the server does not have such chunks. */
+bool openai_put_chunk(struct model_call *call, tn_builder *builder, tn_value part, const struct model_media *media);
 
 void openai_responses_start(struct model_call *call);
 void openai_responses_event(struct model_call *call, const char *name, tn_value json);
@@ -115,7 +125,5 @@ tn_value openai_get_section(void);
 void openai_put_format(const struct model_call *call, tn_builder *builder, bool named, bool strict);
 /* True if the request must contain the schema as a text, because the server only knows JSON without a schema. */
 bool openai_schema_in_prompt(const struct model_call *call);
-/* The text of the message with the schema; a new reference. */
-tn_value openai_schema_instruction(const struct model_call *call);
 
 #endif

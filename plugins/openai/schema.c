@@ -136,19 +136,3 @@ bool openai_schema_in_prompt(const struct model_call *call) {
     if (chosen != NULL) return strcmp(chosen, "json_object") == 0;
     return structured == NULL || strcmp(structured, "json_schema") != 0;
 }
-
-tn_value openai_schema_instruction(const struct model_call *call) {
-    static const char head[] = "Answer only with JSON that is valid for this JSON Schema, without any other text:\n";
-    tn_value json = tn_to_json(call->schema), text = NULL;
-    uint64_t length = 0;
-    const char *chars = tn_chars(json, &length);
-    char *joined = chars != NULL ? tn.core->alloc(tn.host, sizeof head + length) : NULL;
-    if (joined != NULL) {
-        memcpy(joined, head, sizeof head - 1);
-        memcpy(joined + sizeof head - 1, chars, length);
-        text = tn_text_n(joined, sizeof head - 1 + length);
-        tn.core->release(tn.host, joined);
-    }
-    tn_release(json);
-    return text;
-}

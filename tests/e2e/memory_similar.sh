@@ -40,6 +40,23 @@ for wrong in 'embed: 7' 'embed: a, dimensions: 0' 'embed: a, bytes: 15' 'embed: 
     run tenon memory get n k -c wrong.yaml
     expect_code 4 && expect_in err 'memory'
 done
+# The model knows what a vector is for: a text of a memory, or of a search. An `embed` node says it.
+if command -v python3 >/dev/null && [ -e "$BINARY/lib/tenon/plugins/http.so" ]; then
+    echo '[{}]' >script.json
+    server_start port provider_server.py script.json --log requests
+    v="{provider: cohere, model: m, base_url: \"http://127.0.0.1:$port/v2\"}"
+    printf 'models: {v: %s}\nmemory: {embed: v, dimensions: 2}\nstore: {use: memory, path: a}\n' "$v" >purpose.yaml
+    printf 'version: "1.0"\nchannels: [{name: q, type: last_value}]\nnodes: [{id: e, type: embed, config: {model: v, input_key: q, output_key: q, purpose: query}}]\nedges: [{from: START, to: e}, {from: e, to: END}]\n' >embed.yaml
+    run tenon memory put n k text -c purpose.yaml
+    run tenon memory search n --similar text -c purpose.yaml
+    run tenon run embed.yaml -c purpose.yaml --set q=text
+    expect_code 0 && expect_in out '"q":[4,1]'
+    run tenon model embed v text -c purpose.yaml
+    expect_code 0 && expect_out '[4,0]'
+    types=$(grep -o '"input_type": "[a-z_]*"' requests | cut -d'"' -f4 | tr '\n' ' ')
+    [ "$types" = "search_document search_query search_query search_document " ] || fails "input types: $types"
+    servers_stop
+fi
 [ "$stores" = memory ] && exit 0
 # A long text is cut: the vector is that of its first bytes.
 printf 'models: {v: {provider: scripted, dimensions: 64}}\nmemory: {embed: v, bytes: 16, dimensions: 8}\nstore: {use: sqlite, path: ./cut.db}\n' >cut.yaml

@@ -454,6 +454,61 @@ class Invoke(Converse):
         return {"response_type": "embeddings_floats", "embeddings": [[len(text), i] for i, text in enumerate(request["texts"])]}
 
 
+@wire("/v2/chat")
+class Cohere(Wire):
+    STOPS = {"length": "MAX_TOKENS", "content_filter": "ERROR_TOXIC"}
+
+    def frame(self, event):
+        return f"event: {event['type']}\n".encode() + super().frame(event)
+
+    def error_event(self):
+        return {"type": "message-end", "delta": {"finish_reason": "ERROR", "error": "The model failed"}}
+
+    def terminal(self, event):
+        return event["type"] == "message-end"
+
+    def end(self, reply):
+        input_tokens, output_tokens = reply.get("usage", [10, 5])
+        reason = self.STOPS.get(reply.get("finish")) or ("TOOL_CALL" if reply.get("calls") else "COMPLETE")
+        return {"finish_reason": reason, "usage": {"billed_units": {"input_tokens": 1, "output_tokens": 1},
+                                                   "tokens": {"input_tokens": input_tokens, "output_tokens": output_tokens}}}
+
+    def content(self, reply):
+        return [(kind, reply[name]) for kind, name in (("thinking", "reasoning"), ("text", "text")) if reply.get(name)]
+
+    def call(self, i, call, arguments):
+        return {"id": call.get("id", f"{call['name']}_{i}"), "type": "function", "function": {"name": call["name"], "arguments": arguments}}
+
+    def whole(self, reply, request):
+        message = {"role": "assistant", "content": [{"type": kind, kind: text} for kind, text in self.content(reply)]}
+        message["tool_calls"] = [self.call(i, call, json.dumps(call.get("arguments", {}))) for i, call in enumerate(reply.get("calls", []))]
+        return {"id": "c1", "message": message, **self.end(reply)}
+
+    def events(self, reply, request):
+        yield {"type": "message-start", "id": "c1", "delta": {"message": {"role": "assistant"}}}
+        for index, (kind, text) in enumerate(self.content(reply)):
+            yield {"type": "content-start", "index": index, "delta": {"message": {"content": {"type": kind, kind: ""}}}}
+            for piece in pieces(text):
+                yield {"type": "content-delta", "index": index, "delta": {"message": {"content": {kind: piece}}}}
+            yield {"type": "content-end", "index": index}
+        for i, call in enumerate(reply.get("calls", [])):
+            yield {"type": "tool-call-start", "index": i, "delta": {"message": {"tool_calls": self.call(i, call, "")}}}
+            for piece in pieces(json.dumps(call.get("arguments", {}))):
+                yield {"type": "tool-call-delta", "index": i, "delta": {"message": {"tool_calls": {"function": {"arguments": piece}}}}}
+            yield {"type": "tool-call-end", "index": i}
+        yield {"type": "message-end", "delta": self.end(reply)}
+
+
+@wire("/v2/embed")
+class CohereEmbeddings(Wire):
+    """A query has another vector than a document with the same text."""
+
+    def whole(self, reply, request):
+        query = request["input_type"] == "search_query"
+        vectors = [[len(text), 1 if query else 0] for text in request["texts"]]
+        return {"embeddings": {"float": vectors}, "meta": {"billed_units": {"input_tokens": len(vectors)}}}
+
+
 @wire("/token")
 class Token(Wire):
     """A token endpoint: the reply has `json`. The log has the form as `not_json`."""

@@ -18,12 +18,13 @@ flag() {
     case $1 in
     bedrock) provider='bedrock", "region": "us-east-1' ;;
     chat) provider='openai' ;;
+    cohere) path=v2 ;;
     responses) provider='openai", "api": "responses' ;;
     gemini) path=v1beta ;;
     esac
     echo "{\"provider\": \"$provider\", \"model\": \"m\", \"base_url\": \"$at/$path\", \"api_key\": \"k\"${2:-}}"
 }
-providers="chat responses anthropic bedrock"
+providers="chat responses anthropic bedrock cohere"
 [ -e "$BINARY/lib/tenon/plugins/gemini.so" ] && providers="$providers gemini"
 
 cat >agent.yaml <<'Y'
@@ -60,6 +61,7 @@ for provider in $providers; do
         case $provider in # the reasoning is sent back unchanged
         responses) grep -q '"encrypted_content": "gAAAA"' second ;;
         anthropic | bedrock) grep -q '"signature": "c2lnbmVk"' second ;;
+        cohere) grep -q '"thinking": "Hm"' second ;;
         gemini) grep -q '"thoughtSignature": "c2lnbmVk"' second ;;
         esac || fails "$provider: the reasoning was not sent back"
     done

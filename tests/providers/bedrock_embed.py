@@ -111,8 +111,11 @@ def test_options(drive):
         body = result["requests"][0]["json"]
         d.check(body == expected, f"{model}: {body}, expected {expected}")
         d.check(not faults(BODIES[model], body), f"{model}: {faults(BODIES[model], body)}")
-    given, = drive([case(TITAN, ["a"], [answer(TITAN, ["a"])], options={"dimensions": 512})])
-    d.check(given["requests"][0]["json"]["dimensions"] == 512, f"options of the call: {given}")
+    given = drive([case(m, ["a"], [answer(m, ["a"])], options={"dimensions": 512, "purpose": "query"}) for m in (TITAN, COHERE_4)])
+    d.check(given[0]["requests"][0]["json"] == {"inputText": "a", "dimensions": 512}, f"options of the call: {given[0]}")
+    d.check(given[1]["requests"][0]["json"]["input_type"] == "search_query", f"a query: {given[1]}")
+    given, = drive([case(NOVA, ["a"], [answer(NOVA, ["a"])], options={"purpose": "query"})])
+    d.check(given["requests"][0]["json"]["singleEmbeddingParams"]["embeddingPurpose"] == "TEXT_RETRIEVAL", f"a query: {given}")
 
 
 def test_address(drive):

@@ -123,22 +123,6 @@ REFUSED = [  # (name, config, input, code, words)
 ]
 
 
-def differs(found, expected, at="$"):
-    """Returns the first difference: `expected` has the members that are compared; None is an absent member."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        for key, value in expected.items():
-            if value is None and key in found:
-                return f"{at}.{key} is {found[key]}, expected none"
-            if value is not None and (key not in found or differs(found[key], value, f"{at}.{key}")):
-                return differs(found[key], value, f"{at}.{key}") if key in found else f"{at}.{key} is missing"
-        return None
-    if isinstance(expected, list) and isinstance(found, list):
-        if len(found) != len(expected):
-            return f"{at} has {len(found)} items, expected {len(expected)}: {found}"
-        return next((text for i, item in enumerate(expected) if (text := differs(found[i], item, f"{at}[{i}]"))), None)
-    return None if found == expected else f"{at} is {found!r}, expected {expected!r}"
-
-
 def case(config, given, stream):
     settings = {"model": CLAUDE, "region": "us-east-1", "stream": stream, **config}
     return {"component": "bedrock", "config": settings, "input": given, "exchanges": [{"status": 400, "body": "{}"}]}
@@ -155,7 +139,7 @@ def main():
             d.check(request["url"].endswith("/converse-stream" if stream else "/converse"), f"{name}: {request['url']}")
             if not stream:
                 expected = json.loads(json.dumps(expected).replace(', "streamProcessingMode": "async"', ""))
-            found = differs(request["json"], expected)
+            found = d.differs(request["json"], expected)
             d.check(found is None, f"{name}: {found}")
             shape = "ConverseStreamRequest" if stream else "ConverseRequest"
             faults = schema.faults(shape, request["json"]) if schema is not None else []

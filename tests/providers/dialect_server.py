@@ -20,7 +20,8 @@ def unknown(where, found, allowed):
 def refuse_content(fields, where, message, wrong):
     allowed = fields["tool_parts"] if message.get("role") == "tool" else fields["parts"]
     content = message.get("content")
-    members = {"text": ["text"], "image_url": ["image_url"], "thinking": ["thinking"]}
+    members = {"text": ["text"], "image_url": ["image_url"], "thinking": ["thinking", "signature"], "input_audio": ["input_audio"],
+               "document_url": ["document_url", "document_name"], "file": ["file_id"]}
     for part in content if isinstance(content, list) else []:
         if part["type"] not in allowed:
             wrong.append(f"{where}.content: a part of type {part['type']}")
@@ -40,12 +41,27 @@ def refuse_message(fields, index, message, wrong):
         wrong += unknown(f"{where}.tool_calls.function", call["function"], ["name", "arguments"])
 
 
+# The order of messages that mistral-common (protocol/instruct/validator.py) accepts; a user's message after a tool's is refused by
+# the service.
+MISTRAL_ORDER = {"system": ["user", "assistant", "system"], "user": ["assistant", "system", "user"],
+                 "assistant": ["assistant", "user", "tool"], "tool": ["assistant", "tool"]}
+
+
+def refuse_order(messages):
+    roles = [message["role"] for message in messages]
+    wrong = [f"order: {role} after {before}" for before, role in zip(roles, roles[1:]) if role not in MISTRAL_ORDER[before]]
+    if roles[-1] not in ("user", "tool") and not messages[-1].get("prefix"):
+        wrong.append(f"order: the last message is of {roles[-1]}")
+    return wrong
+
+
 def refuse(row, body):
     """The fields of the request that the row's server does not know."""
     fields, wrong = FIELDS[row], []
     wrong += unknown("request", body, fields["request"])
     for index, message in enumerate(body["messages"]):
         refuse_message(fields, index, message, wrong)
+    wrong += refuse_order(body["messages"]) if row == "mistral" and not wrong else []
     for tool in body.get("tools", []):
         wrong += unknown("tools", tool, ["type", "function"]) + unknown("tools.function", tool["function"], fields["function"])
     choice = body.get("tool_choice")

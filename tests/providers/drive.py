@@ -155,6 +155,22 @@ def check_allocation_failures(name, result):
     check(codes.get("LIMIT", 0) + codes.get(str(NO_MEMORY), 0) > 0, f"{name}: no allocation failed: {codes}")
 
 
+def differs(found, expected, at="$"):
+    """Returns the first difference: `expected` has the members that are compared; None is an absent member."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for key, value in expected.items():
+            if value is None and key in found:
+                return f"{at}.{key} is {found[key]}, expected none"
+            if value is not None and (key not in found or differs(found[key], value, f"{at}.{key}")):
+                return differs(found[key], value, f"{at}.{key}") if key in found else f"{at}.{key} is missing"
+        return None
+    if isinstance(expected, list) and isinstance(found, list):
+        if len(found) != len(expected):
+            return f"{at} has {len(found)} items, expected {len(expected)}: {found}"
+        return next((text for i, item in enumerate(expected) if (text := differs(found[i], item, f"{at}[{i}]"))), None)
+    return None if found == expected else f"{at} is {found!r}, expected {expected!r}"
+
+
 def shorten(value):
     """Replaces long texts by their length and hash, so that golden files are readable."""
     if isinstance(value, dict):

@@ -3,12 +3,14 @@
 A request of each row, with everything that a document can ask for, has only fields that the vendor's SDK knows
 (dialect_server.py), and has every option that it does know. Answers are streamed, whole, and cut at every byte."""
 import base64
+import glob
 import json
 import os
 import re
 
 import dialect_server
 import drive as d
+import openai_recorded
 
 PRESETS = os.path.join(d.HERE, "..", "..", "plugins", "openai", "presets.json")
 PNG = "iVBORw0K"
@@ -161,6 +163,8 @@ PIECES = [{"type": "reasoning.text", "text": "Let ", "index": 0, "format": "x"},
 JOINED = [{"type": "reasoning.text", "text": "Let me", "index": 0, "format": "x", "signature": "s"}, PIECES[2],
           {"type": "reasoning.summary", "summary": "It is", "index": 2}]
 MOON = {"prompt_tokens": 8, "completion_tokens": 2, "total_tokens": 10, "cached_tokens": 6}
+CACHELESS = {name: count for name, count in MOON.items() if name != "cached_tokens"}
+SIGNED_THOUGHT = {"type": "reasoning", "text": "Let me", "extra": {"openai": {"signature": "s"}}}
 MOON_USAGE = {"input_tokens": 8, "output_tokens": 2, "total_tokens": 10, "cached_tokens": 6}
 
 # (name, the stream, the whole answer or None, expected members, configuration)
@@ -193,6 +197,16 @@ ANSWERS = [
     ("function_call", chunks({"function_call": {"name": "f", "arguments": '{"a"'}}, {"function_call": {"arguments": ": 1}"}},
      finish="function_call"), whole({"content": None, "function_call": {"name": "f", "arguments": '{"a": 1}'}}, "function_call"),
      {"finish_reason": "tool_calls", "calls": [("f", {"a": 1})]}, {}),
+    ("thoughts of Mistral", chunks({"content": [{"type": "thinking", "thinking": [text("Le"), text("t ")]}]},
+     {"content": [{"type": "thinking", "thinking": [text("me"), {"type": "reference", "reference_ids": [1]}], "signature": "s", "closed": True}]},
+     {"content": [text("a")]}, {"content": "b"}),
+     whole({"content": [{"type": "thinking", "thinking": [text("Let me")], "signature": "s"}, text("ab")]}),
+     {"content": [SIGNED_THOUGHT, text("ab")]}, {}),
+    ("references of Mistral", chunks({"content": "a"}, {"content": [{"type": "reference", "reference_ids": [3, "x"]}]}, {"content": [text("b")]},
+     {"content": [{"type": "reference", "reference_ids": ["x", None, "", 3, 4]}]}),
+     whole({"content": [text("a"), {"type": "reference", "reference_ids": [3, "x"]}, text("b"), {"type": "reference", "reference_ids": [4, 3]}]}),
+     {"content": [text("ab"), *[{"type": "source", "title": str(n), "extra": {"openai": {"reference_id": n}}} for n in (3, "x", 4)]]}, {}),
+    ("cached tokens of Mistral", chunks({"content": "a"}, usage={**CACHELESS, "num_cached_tokens": 6}), None, {"usage": MOON_USAGE}, {}),
     ("function_call and stop", chunks({"function_call": {"name": "f", "arguments": "{}"}}), None,
      {"finish_reason": "tool_calls", "calls": [("f", {})]}, {}),
 ]
@@ -302,6 +316,94 @@ def check_tools(drive):
     d.check([c["id"] for c in plain[1]["tool_calls"]] == calls, f"changed ids: {plain[1]}")
 
 
+def check_mistral(drive):
+    """Documents, audio, files, signed thoughts, an answer to continue, and embeddings: what only Mistral has."""
+    with open(PRESETS, encoding="utf-8") as file:
+        config = json.load(file)["component"]["presets"]["mistral"]["config"]
+    parts = [{"type": "file", "name": "a.pdf", "url": "https://a.example/a.pdf"}, {"type": "file", "data": "JVBERi0="},
+             {"type": "file", "file_id": "f1"}, {"type": "audio", "media_type": "audio/wav", "data": "aGk="}]
+    written = [{"type": "document_url", "document_url": "https://a.example/a.pdf", "document_name": "a.pdf"},
+               {"type": "document_url", "document_url": "data:application/pdf;base64,JVBERi0="}, {"type": "file", "file_id": "f1"},
+               {"type": "input_audio", "input_audio": "aGk="}]
+    messages = [{"type": "user", "content": [text("Read"), *parts]},
+                {"type": "ai", "content": [SIGNED_THOUGHT, text("So"), {"type": "source", "title": "3"}],
+                 "tool_calls": [{"id": "abcdefgh9", "name": "look", "arguments": {}}]},
+                {"type": "tool", "tool_call_id": "abcdefgh9", "content": [text("Found"), parts[0]]}, {"type": "ai", "content": "Well"}]
+    body = drive([case(STREAM, {"messages": messages, "tools": [TOOL]}, config)])[0]["requests"][0]["json"]
+    found = [message["content"] for message in body["messages"]]
+    thought = {"type": "thinking", "thinking": [text("Let me")], "signature": "s"}
+    d.check(found == [[text("Read"), *written], [thought, text("So")], [text("Found"), written[0]], "Well"], f"chunks: {found}")
+    d.check([message.get("prefix") for message in body["messages"]] == [None, None, None, True], f"prefix: {body['messages']}")
+    wrong = dialect_server.refuse("mistral", body)
+    d.check(not wrong, f"mistral: the server does not know {wrong}")
+    for message in ({"type": "user", "content": "And?"}, messages[1]):
+        body = drive([case(STREAM, {"messages": [*messages, message], "tools": [TOOL]}, config)])[0]["requests"][0]["json"]
+        d.check(all("prefix" not in one for one in body["messages"]), f"prefix: {body['messages']}")
+    late = [{"type": "system", "content": "S"}, {"type": "developer", "content": "D"}]
+    for order in ([messages[2], late[0], "x"], [messages[2], *late], [messages[2], "x", late[0]], [messages[3], *late, "x"], [messages[2], "x", "y"]):
+        body = drive([case(STREAM, {"messages": [*late, "q", messages[1], *order], "tools": [TOOL]}, config)])[0]["requests"][0]["json"]
+        wrong = dialect_server.refuse("mistral", {**body, "messages": [*body["messages"], {"role": "user", "content": "z"}]})
+        d.check(not wrong, f"order: {wrong} {body['messages']}")
+        tagged = [message for message in body["messages"][4:] if "<system>" in message["content"]]
+        d.check(all(message["role"] == "user" for message in tagged), f"order: {tagged}")
+    for part in ({"type": "file"}, {"type": "audio", "media_type": "audio/wav", "file_id": "f"}, {"type": "image", "file_id": "f"}):
+        error = drive([case(STREAM, {"messages": [{"type": "user", "content": [part]}]}, config)])[0].get("error", {})
+        d.check(error.get("code") == "INVALID_REQUEST", f"{part}: {error}")
+    body = drive([case({"body": "{}"}, {"embed": ["a"], "options": {"dimensions": 9, "purpose": "query"}}, config)])[0]["requests"][0]["json"]
+    d.check(body.get("output_dimension") == 9 and set(body) <= set(dialect_server.FIELDS["mistral"]["embeddings"]), f"embeddings: {body}")
+    detail = {"detail": [{"type": "extra_forbidden", "loc": ["body", "messages", 0, "x"], "msg": "Extra inputs are not permitted"}]}
+    for body in (detail, {"object": "error", "message": detail, "type": "invalid_request_error", "code": None}):
+        error = drive([case({"status": 422, "body": json.dumps(body)}, {"messages": "?"}, config)])[0]["error"]
+        d.check(error["code"] == "INVALID_REQUEST" and "Extra inputs" in error["message"] and error["detail"].get("field") == "messages.0.x", f"{error}")
+
+
+def joined_chunks(contents, kind):
+    """The text, or the thoughts, of contents that are texts or lists of chunks."""
+    found = ""
+    for content in contents:
+        if isinstance(content, str):
+            found += content if kind == "text" else ""
+            continue
+        for chunk in content or []:
+            found += chunk["text"] if chunk["type"] == kind == "text" else ""
+            found += "".join(one["text"] for one in chunk["thinking"]) if chunk["type"] == kind == "thinking" else ""
+    return found
+
+
+def check_mistral_recordings(drive):
+    """The fixtures of the AI SDK (packages/mistral, Apache-2.0), in providers/mistral/chat of the suites."""
+    root = os.environ.get("TENON_SUITES") or os.path.join(d.HERE, "..", "..", "..", "shared", "suites")
+    paths = sorted(glob.glob(os.path.join(root, "providers", "mistral", "chat", "*")))
+    for path in paths:
+        name = os.path.basename(path)
+        if name.endswith(".chunks.txt"):
+            events, _ = openai_recorded.read_lines(path)
+            exchange, deltas = {"stream": openai_recorded.frame_all("chat", events)}, [event["choices"][0]["delta"] for event in events]
+        else:
+            with open(path, encoding="utf-8") as file:
+                events = [json.load(file)]
+            exchange, deltas = {"body": json.dumps(events[0])}, [events[0]["choices"][0]["message"]]
+        calls, arguments = [], []
+        for call in (call for delta in deltas for call in delta.get("tool_calls") or []):
+            if call["function"]["name"]:
+                calls.append((call["id"], call["function"]["name"]))
+                arguments.append("")
+            arguments[-1] += call["function"]["arguments"]
+        result, = drive([{**case(exchange, {"messages": "?"}, {"stream": "stream" in exchange}), "cuts": "stream" in exchange}])
+        message, usage = result.get("output", {}).get("message", {"content": ""}), events[-1]["usage"]
+        contents = [delta.get("content") for delta in deltas]
+        for kind, expected in (("text", joined_chunks(contents, "text")), ("reasoning", joined_chunks(contents, "thinking"))):
+            d.check(d.joined_text(message, kind) == expected, f"{name}: {kind} is {d.joined_text(message, kind)!r}, expected {expected!r}")
+        found = [(call["id"], call["name"]) for call in message.get("tool_calls", [])]
+        d.check(found == calls, f"{name}: calls {found}, expected {calls}")
+        d.check([call["arguments"] for call in message.get("tool_calls", [])] == [json.loads(one) for one in arguments], f"{name}: {message}")
+        d.check(message.get("usage", {}).get("total_tokens") == usage["total_tokens"], f"{name}: usage {message.get('usage')}")
+        d.check_deltas(name, result)
+        if "cuts" in result:
+            d.check_cuts(name, result)
+    return len(paths)
+
+
 def check_schema_as_text(drive):
     given = {"messages": "?", "response_schema": SCHEMA}
     rows = [({"dialect": {"structured": "json_object"}}, {"type": "json_object"}), ({"dialect": {"structured": "prompt"}}, None),
@@ -339,9 +441,11 @@ def main():
     answers = check_answers(drive)
     check_sent_back(drive)
     check_tools(drive)
+    check_mistral(drive)
+    recordings = check_mistral_recordings(drive)
     check_schema_as_text(drive)
     check_addresses(drive)
-    print(f"{rows} rows, {answers} answers")
+    print(f"{rows} rows, {answers} answers, {recordings or 'no'} recordings of Mistral in TENON_SUITES")
     d.finish()
 
 

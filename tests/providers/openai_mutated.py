@@ -87,4 +87,5 @@ def main():
     d.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -53,10 +53,12 @@ static tn_value text_to_embed(const char *operation, tn_value arguments, size_t 
     return blank ? NULL : text;
 }
 
-static tn_value embed_input_take(tn_value text, const struct kernel_embedder *embedder) {
+/* Some models make another vector for a text that searches than for one that is to be found. */
+static tn_value embed_input_take(tn_value text, const struct kernel_embedder *embedder, const char *operation) {
     tn_value input = value_set_take(value_object_reserve(2), "embed", value_push_take(value_array_reserve(1), text));
-    if (!embedder->dimensions) return input;
-    tn_value options = value_set_take(value_object_reserve(1), "dimensions", value_int(embedder->dimensions));
+    const char *purpose = strcmp(operation, "memory.search") == 0 ? "query" : "document";
+    tn_value options = value_set_take(value_object_reserve(2), "purpose", value_text(purpose));
+    if (embedder->dimensions) options = value_set_take(options, "dimensions", value_int(embedder->dimensions));
     return value_set_take(input, "options", options);
 }
 
@@ -105,7 +107,7 @@ static void on_embedded(void *user, int32_t status, tn_value result) {
 }
 
 static void embed_take(const struct kernel_embedder *embedder, tn_value text, uint64_t token, struct embedding *self) {
-    tn_value input = embed_input_take(text, embedder);
+    tn_value input = embed_input_take(text, embedder, kernel_operation_name(self->operation));
     struct error error = ERROR_INIT;
     int32_t status = call_child(token, embedder->model, true, input, on_embedded, self);
     value_unref(input);

@@ -36,10 +36,10 @@
  *   {tool_call_delta: {index, id?, type_name?, name?, arguments?: a piece of JSON text}}, and finally
  *   {done: {finish_reason, usage}}. Joined, they are the message. {reset: {code, …}} discards all deltas before it, for
  *   example because a fallback or a gateway has repeated the request.
- * With the input {embed: [text], options? {dimensions?}} it completes with {embeddings: [[number]], usage}. The host
- *   splits a long list, and so also takes {batch?: {texts?, bytes?, parallel?}}, which a model does not see. `maxItems`
- *   of `embed` in the manifest's input schema is the most texts of one request; beside it, `x-tenon-batches: [{if:
- *   SCHEMA of the configuration, maxItems}]` lowers it for some models.
+ * With the input {embed: [text], options? {dimensions?, purpose? "query" | "document"}} it completes with {embeddings:
+ *   [[number]], usage}. The host splits a long list, and so also takes {batch?: {texts?, bytes?, parallel?}}, which a
+ *   model does not see. `maxItems` of `embed` in the manifest's input schema is the most texts of one request; beside
+ *   it, `x-tenon-batches: [{if: SCHEMA of the configuration, maxItems}]` lowers it for some models.
  * ERRORS  AUTH, QUOTA (the account has no credit, or its quota is used up for long), NOT_FOUND (of the model, or of
  *   what the request names), RATE_LIMITED (retryable, with retry_after_ms if known), CONTEXT_LENGTH, INVALID_REQUEST,
  *   OVERLOADED (retryable), INVALID_RESPONSE (retryable), TIMEOUT (retryable), CONNECT (retryable), UNSUPPORTED (by
