@@ -259,7 +259,8 @@ static void lint_offer_role(struct nearest *nearest, tn_value role) {
     nearest_add_candidate(nearest, text, length);
 }
 
-int32_t config_lint_role(const struct host *host, const struct document *document, struct error *error) {
+int32_t config_lint_role(const struct host *host, const struct document *document, const char *given,
+                         struct error *error) {
     tn_value models = config_models(host_config(host));
     for (size_t i = 0; i < value_count(host_unbound_roles(host)); i++) {
         size_t length;
@@ -274,7 +275,7 @@ int32_t config_lint_role(const struct host *host, const struct document *documen
             if (!value_get_key(host_unbound_roles(host), value_key_at(models, j)))
                 lint_offer_role(&nearest, value_key_at(models, j));
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
-                         "--model %s=…: neither the document nor tenon.yaml has a role `%s`%s", role, role,
+                         "%s %s=…: neither the document nor tenon.yaml has a role `%s`%s", given, role, role,
                          nearest_hint(&nearest).text);
     }
     return TN_OK;

@@ -8,7 +8,8 @@
  *
  *     config_lint_plugins(host, NULL, report, user);   // "plugins.isolation: unknown plugin `acme.txt`; did you mean
  * …?" config_lint_providers(host, report, user); // "models.planner: no plugin provides the model provider `lokal`; …"
- *     status = config_lint_role(host, document, &error); // "--model defualt=…: neither …; did you mean `default`?"
+ *     status = config_lint_role(host, document, "--model", &error);
+ *     // "--model defualt=…: neither …; did you mean `default`?"
  *
  * Thread: the loop's.
  */
@@ -32,10 +33,12 @@ void config_lint_providers(struct host *host, config_lint_fn *report, void *user
 /* Reports roles whose provider is a preset with a key that is not available. For `tenon doctor`. */
 void config_lint_keys(struct host *host, config_lint_fn *report, void *user);
 /*
- * Returns NOT_FOUND if --model binds a role that is neither in tenon.yaml nor in a document that the host has read. The
- * role `default` is always known. The roles of `document` (may be NULL) are used for suggestions.
+ * Returns NOT_FOUND if --model, or what `given` names instead, binds a role that is neither in tenon.yaml nor in a
+ * document that the host has read. The role `default` is always known. The roles of `document` (may be NULL) are used
+ * for suggestions.
  */
-int32_t config_lint_role(const struct host *host, const struct document *document, struct error *error);
+int32_t config_lint_role(const struct host *host, const struct document *document, const char *given,
+                         struct error *error);
 /*
  * Reports rules of `tools.approval` that match no known tool or effect. Loads no plugin. While unloaded plugins could
  * still add tools, it reports only the rules that are nearly a known name.

@@ -281,21 +281,34 @@ static void host_log_warning(void *user, const char *message) {
     log_write(LOG_WARN, NULL, "%s", message);
 }
 
-static int32_t host_bind_models(struct host *host, const struct host_options *options, struct error *error) {
-    tn_value before = value_ref(config_models(host->config)), after;
-    int32_t status = TN_OK;
-    for (const char *const *model = options->models; status == TN_OK && model && *model; model++)
-        status = model_bind(host->config, *model, error);
-    for (size_t i = 0; status == TN_OK && options->bindings && i < value_count(options->bindings); i++)
-        status = model_bind_value(host->config, value_chars(value_key_at(options->bindings, i), NULL),
-                                  value_value_at(options->bindings, i), error);
-    after = config_models(host->config);
+/* The roles that were not bound `before` have no use until a document names them. */
+static void host_note_roles(struct host *host, tn_value before) {
+    tn_value after = config_models(host->config);
     for (size_t i = 0; i < value_count(after); i++)
         if (!value_get_key(before, value_key_at(after, i)))
             host->unbound_roles = value_set_key_take(host->unbound_roles, value_ref(value_key_at(after, i)),
                                                      value_ref(value_value_at(after, i)));
+}
+
+int32_t host_bind_roles(struct host *host, tn_value bindings, struct error *error) {
+    tn_value before = value_ref(config_models(host->config));
+    int32_t status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < value_count(bindings); i++)
+        status = model_bind_value(host->config, value_chars(value_key_at(bindings, i), NULL),
+                                  value_value_at(bindings, i), error);
+    host_note_roles(host, before);
     value_unref(before);
     return status;
+}
+
+static int32_t host_bind_models(struct host *host, const struct host_options *options, struct error *error) {
+    tn_value before = value_ref(config_models(host->config));
+    int32_t status = TN_OK;
+    for (const char *const *model = options->models; status == TN_OK && model && *model; model++)
+        status = model_bind(host->config, *model, error);
+    host_note_roles(host, before);
+    value_unref(before);
+    return status == TN_OK && options->bindings ? host_bind_roles(host, options->bindings, error) : status;
 }
 
 /* ---- Secrets in the environment ---- */

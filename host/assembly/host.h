@@ -117,7 +117,9 @@ void host_allow_drafts(struct host *host); /* for registries that are created af
 bool host_allows_drafts(const struct host *host, const char *plugin_id);
 /* True if the operator lets this plugin call methods that change the host (plugins.admin). */
 bool host_allows_admin(const struct host *host, const char *plugin_id);
-/* {role: binding}: the bindings of --model that no document has used yet. */
+/* Binds roles to models as --model does: {role: binding}. INVALID_CONFIG. */
+int32_t host_bind_roles(struct host *host, tn_value bindings, struct error *error);
+/* {role: binding}: the bindings of --model, or of host_bind_roles, that no document has used yet. */
 tn_value host_unbound_roles(const struct host *host);
 
 /*

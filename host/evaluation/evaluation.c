@@ -130,7 +130,7 @@ static void add_judge_usage(struct slot *slot, tn_value usage) {
     tn_value sum = slot->judge_usage ? slot->judge_usage : value_object();
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         tn_value more = value_get(usage, members[i]), had = value_get(sum, members[i]);
-        if (!more) continue;
+        if (!more || !value_is_number(more)) continue;
         double total = value_to_double(more) + (had ? value_to_double(had) : 0);
         bool whole = value_is(more, TN_INT);
         sum = value_set_take(sum, members[i], whole ? value_int((int64_t)total) : value_double(total));
@@ -310,7 +310,11 @@ static int32_t open_judge(struct evaluation *evaluation, struct error *error) {
             error, TN_INVALID, "INVALID_CONFIG",
             "the suite has a rubric, and no model that grades it: add `judge: PROVIDER:MODEL` to the suite, "
             "or bind the role `judge` in tenon.yaml");
-    return model_new(evaluation->engine, "judge", binding, NULL, &evaluation->judge, error);
+    struct error why = ERROR_INIT;
+    int32_t status = model_new(evaluation->engine, "judge", binding, NULL, &evaluation->judge, &why);
+    if (status != TN_OK) error_set(error, status, why.code, "the judge: %s", why.message);
+    error_finish(&why);
+    return status;
 }
 
 int32_t evaluation_run(struct engine *engine, struct graph *graph, const struct evaluation_options *options,

@@ -16,9 +16,12 @@
 
 /* ---- Expressions ---- */
 
-static tn_value find_name(void *self, const char *name, size_t length) {
-    return value_get_n((tn_value)self, name, length);
-}
+static const struct expr_variable variables[] = {{.name = "output"}, {.name = "input"}, {.name = "answer"},
+                                                 {.name = "usage"},  {.name = "cost"},  {.name = "ms"}};
+#define VARIABLES        (sizeof variables / sizeof *variables)
+#define ANSWER_VARIABLES 2 /* those that the expression `answer` can use */
+
+static tn_value find_variable(void *self, uint32_t index) { return value_get((tn_value)self, variables[index].name); }
 
 static int64_t wall_now(void *self) {
     struct timespec now;
@@ -27,27 +30,53 @@ static int64_t wall_now(void *self) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The value of an expression over the members of `names`; a new reference, or NULL. */
-static tn_value evaluate(tn_value text, tn_value names, struct error *error) {
-    const struct expr_scope scope = {.open = true};
-    const struct expr_env env = {
-        .self = (void *)(uintptr_t)names, .name = find_name, .zone = zone_find, .now = wall_now};
+static int32_t compile(tn_value text, size_t count, struct expr **out, struct error *error) {
+    const struct expr_scope scope = {.variables = variables, .variable_count = count};
     size_t length;
     const char *chars = value_chars(text, &length);
+    return expr_compile(chars, length, &scope, NULL, out, error);
+}
+
+/* The value of an expression over the members of `names`; a new reference, or NULL. */
+static tn_value evaluate(tn_value text, size_t count, tn_value names, struct error *error) {
+    const struct expr_env env = {
+        .self = (void *)(uintptr_t)names, .variable = find_variable, .zone = zone_find, .now = wall_now};
     struct expr *expr = NULL;
     tn_value value = NULL;
-    if (expr_compile(chars, length, &scope, NULL, &expr, error) == TN_OK) (void)expr_eval(expr, &env, &value, error);
+    if (compile(text, count, &expr, error) == TN_OK) (void)expr_eval(expr, &env, &value, error);
     expr_unref(expr);
     return value;
 }
 
+int32_t grade_check_answer(tn_value text, struct error *error) {
+    struct expr *expr = NULL;
+    int32_t status = compile(text, ANSWER_VARIABLES, &expr, error);
+    expr_unref(expr);
+    return status;
+}
+
+int32_t grade_check_expectation(tn_value kind, tn_value value, struct error *error) {
+    struct schema *schema = NULL;
+    struct expr *expr = NULL;
+    int32_t status = TN_OK;
+    if (value_text_is(kind, "schema")) status = schema_compile(value, NULL, &schema, error);
+    if (value_text_is(kind, "check")) status = compile(value, VARIABLES, &expr, error);
+    if (expr && !(expr_kinds(expr) & EXPR_KIND(TN_BOOL)))
+        status = error_set(error, TN_INVALID, "EXPRESSION_ERROR", "`%s` is never true or false", expr_text(expr));
+    schema_unref(schema);
+    expr_unref(expr);
+    return status;
+}
+
 static tn_value graded_names(const struct graded *graded) {
-    tn_value cost = value_get(graded->usage, "cost"), names = value_object_reserve(6);
+    tn_value cost = value_get(graded->usage, "cost"), calls = value_get(graded->usage, "llm_calls");
+    tn_value names = value_object_reserve(6);
+    bool unknown = !cost && calls && !value_equal(calls, value_int(0));
     names = value_set_take(names, "answer", value_ref(graded->answer));
     names = value_set_take(names, "output", value_ref(graded->output));
     names = value_set_take(names, "input", value_ref(graded->input));
     names = value_set_take(names, "usage", graded->usage ? value_ref(graded->usage) : value_object());
-    names = value_set_take(names, "cost", cost ? value_ref(cost) : value_double(0));
+    names = value_set_take(names, "cost", cost ? value_ref(cost) : unknown ? value_null() : value_double(0));
     return value_set_take(names, "ms", value_double(graded->ms));
 }
 
@@ -57,7 +86,7 @@ tn_value grade_answer(const struct suite_case *one, tn_value output, struct erro
     tn_value messages = value_get(output, "messages");
     if (one->answer) {
         struct graded graded = {.answer = output, .output = output, .input = one->input};
-        tn_value names = graded_names(&graded), answer = evaluate(one->answer, names, error);
+        tn_value names = graded_names(&graded), answer = evaluate(one->answer, ANSWER_VARIABLES, names, error);
         value_unref(names);
         return answer;
     }
@@ -102,10 +131,11 @@ static tn_value fail_expected(tn_value kind, const struct graded *graded, const 
 }
 
 static tn_value grade_contains(const struct graded *graded, tn_value kind, tn_value text) {
-    bool is_text = value_is(graded->answer, TN_STRING);
-    char *answer = is_text ? mem_text(value_chars(graded->answer, NULL)) : json_text(graded->answer, JSON_COMPACT);
-    bool found = strstr(answer, value_chars(text, NULL)) != NULL;
-    mem_free(answer);
+    char *json = value_is(graded->answer, TN_STRING) ? NULL : json_text(graded->answer, JSON_COMPACT);
+    size_t length = json ? strlen(json) : 0, wanted;
+    const char *answer = json ? json : value_chars(graded->answer, &length), *chars = value_chars(text, &wanted);
+    bool found = memmem(answer, length, chars, wanted) != NULL;
+    mem_free(json);
     return found ? grade_check(kind, true, NULL) : fail_expected(kind, graded, "it to contain ", text);
 }
 
@@ -140,7 +170,7 @@ static tn_value grade_schema(const struct graded *graded, tn_value kind, tn_valu
 
 static tn_value grade_expression(const struct graded *graded, tn_value kind, tn_value text) {
     struct error error = ERROR_INIT;
-    tn_value names = graded_names(graded), value = evaluate(text, names, &error), why = NULL;
+    tn_value names = graded_names(graded), value = evaluate(text, VARIABLES, names, &error), why = NULL;
     bool passed = value && value_is(value, TN_BOOL) && value_to_bool(value);
     if (!value)
         why = value_format("`%s`: %s", value_chars(text, NULL), error.message);

@@ -21,6 +21,10 @@ struct graded {
     double ms;
 };
 
+/* Fail with the mistake in an expression or a schema of a suite, before anything runs. */
+int32_t grade_check_answer(tn_value text, struct error *error);
+int32_t grade_check_expectation(tn_value kind, tn_value value, struct error *error);
+
 /* What the case compares; a new reference. NULL with the error of its expression. */
 tn_value grade_answer(const struct suite_case *one, tn_value output, struct error *error);
 /* The result of an expectation that is not a rubric: {kind, passed, why?}; a new reference. */

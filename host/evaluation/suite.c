@@ -6,6 +6,9 @@
 #include "adl/tree/tree.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/evaluation/grade.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const char evaluation_suite_text[];
@@ -17,7 +20,15 @@ tn_value suite_schema(void) {
     return schema;
 }
 
-/* ---- Validation ---- */
+/* ---- Mistakes and their places ---- */
+
+/* Where the members of a suite come from: its text, and the lines of a file of cases. */
+struct origin {
+    const struct tree *tree;
+    const char *file; /* of the cases; NULL if they are in the suite */
+    size_t *lines;    /* the line of each case of the file; owned */
+    size_t line_count, line_capacity;
+};
 
 static int32_t suite_error(struct source *source, struct span span, struct error *error, const char *message) {
     struct source_place place = source_locate(source, span.start);
@@ -25,24 +36,39 @@ static int32_t suite_error(struct source *source, struct span span, struct error
                      place.point + 1, message);
 }
 
-/* Reports the first violation, at its place in the text. */
-static int32_t check_schema(const struct tree *tree, tn_value value, struct error *error) {
+/* Reports a mistake at a JSON Pointer in the suite. Returns TN_INVALID. */
+static int32_t origin_error(const struct origin *origin, const char *pointer, bool on_key, const char *message,
+                            struct error *error) {
+    static const char cases[] = "/cases";
+    if (origin->file && strncmp(pointer, cases, sizeof cases - 1) == 0) {
+        char *rest;
+        const char *number = pointer + sizeof cases - 1 + (pointer[sizeof cases - 1] == '/');
+        size_t index = (size_t)strtoull(number, &rest, 10);
+        if (rest == number || index >= origin->line_count)
+            return error_set(error, TN_INVALID, "INVALID_SUITE", "%s: %s", origin->file, message);
+        return error_set(error, TN_INVALID, "INVALID_SUITE", "%s:%zu: %s%s%s", origin->file, origin->lines[index], rest,
+                         *rest ? ": " : "", message);
+    }
+    const struct tree_item *item = NULL;
+    const struct tree_node *node = tree_at_pointer(tree_root(origin->tree), pointer, &item);
+    tn_value text = value_format("%s%s%s", pointer, *pointer ? ": " : "", message);
+    int32_t status = suite_error(tree_source(origin->tree), on_key && item ? item->key_span : node->span, error,
+                                 value_chars(text, NULL));
+    value_unref(text);
+    return status;
+}
+
+/* Reports the first violation of the schema. */
+static int32_t check_schema(const struct origin *origin, tn_value suite, struct error *error) {
     struct schema_errors errors = SCHEMA_ERRORS_INIT;
     struct schema *schema = NULL;
     tn_value document = suite_schema();
     int32_t status = schema_compile(document, NULL, &schema, error);
     errors.limit = 1;
-    if (status == TN_OK && schema_validate(schema, value, &errors) != TN_OK) {
-        const struct tree_item *item = NULL;
+    if (status == TN_OK && schema_validate(schema, suite, &errors) != TN_OK) {
         const struct schema_error *first = errors.count ? &errors.items[0] : NULL;
-        const struct tree_node *node = tree_at_pointer(tree_root(tree), first ? first->pointer : "", &item);
-        struct span span = first && first->on_key && item ? item->key_span : node->span;
-        struct buffer message;
-        buffer_init(&message, SIZE_MAX);
-        buffer_format(&message, "%s%s%s", first ? first->pointer : "", first && *first->pointer ? ": " : "",
-                      first ? first->message : "the suite is not valid");
-        status = suite_error(tree_source(tree), span, error, buffer_cstr(&message));
-        buffer_finish(&message);
+        status = origin_error(origin, first ? first->pointer : "", first && first->on_key,
+                              first ? first->message : "the suite is not valid", error);
     }
     schema_errors_finish(&errors);
     schema_unref(schema);
@@ -50,25 +76,19 @@ static int32_t check_schema(const struct tree *tree, tn_value value, struct erro
     return status;
 }
 
-/* Reads the text as a value; NULL with an error at the place of the first mistake. */
-static tn_value read_value(struct source *source, struct error *error) {
+/* Reads the text. NULL with an error at the place of the first mistake. */
+static struct tree *read_tree(struct source *source, struct error *error) {
     struct diagnostics *found = diagnostics_new();
     struct tree *tree = tree_read(source, NULL, found);
-    tn_value value = NULL;
     diagnostics_sort(found);
     if (diagnostics_errors(found)) {
         const struct diagnostic *first = diagnostics_at(found, 0);
         (void)suite_error(source, first->span, error, first->message);
-    } else {
-        value = tree_to_value(tree_root(tree));
-        if (check_schema(tree, value, error) != TN_OK) {
-            value_unref(value);
-            value = NULL;
-        }
+        tree_free(tree);
+        tree = NULL;
     }
-    tree_free(tree);
     diagnostics_free(found);
-    return value;
+    return tree;
 }
 
 /* ---- Cases ---- */
@@ -100,7 +120,7 @@ static void add_case(struct suite *suite, tn_value all, tn_value one) {
 }
 
 /* Reads one case on each line; a new reference to the list, or NULL. */
-static tn_value read_case_lines(const char *path, tn_value text, struct error *error) {
+static tn_value read_case_lines(struct origin *origin, tn_value text, struct error *error) {
     size_t length, number = 0;
     const char *at = value_chars(text, &length), *end = at + length;
     tn_value list = value_array();
@@ -111,10 +131,12 @@ static tn_value read_case_lines(const char *path, tn_value text, struct error *e
         tn_value one = NULL;
         number++;
         if (strspn(at, " \t\r") < size && json_read(at, size, NULL, &one, &inner) != TN_OK) {
-            error_set(error, TN_INVALID, "INVALID_SUITE", "%s:%zu: %s", path, number, inner.message);
+            error_set(error, TN_INVALID, "INVALID_SUITE", "%s:%zu: %s", origin->file, number, inner.message);
             value_unref(list);
             list = NULL;
         } else if (one) {
+            MEM_GROW(origin->lines, origin->line_count, origin->line_capacity);
+            origin->lines[origin->line_count++] = number;
             list = value_push_take(list, one);
         }
         error_finish(&inner);
@@ -123,33 +145,52 @@ static tn_value read_case_lines(const char *path, tn_value text, struct error *e
     return list;
 }
 
-/* The cases of the suite, or of the file that it names; a new reference. */
-static tn_value read_cases(tn_value all, suite_read_fn *read, void *user, struct error *error) {
-    tn_value cases = value_get(all, "cases"), file = value_get(cases, "file");
-    if (!file) return value_ref(cases);
-    const char *path = value_chars(file, NULL);
-    tn_value text = read(user, path, error);
-    tn_value list = text ? read_case_lines(path, text, error) : NULL;
+/* The suite with the cases of the file that it names; a new reference. A case of a file is validated like any other. */
+static tn_value add_file(tn_value all, struct origin *origin, suite_read_fn *read, void *user, struct error *error) {
+    tn_value text = read(user, origin->file, error);
+    tn_value list = text ? read_case_lines(origin, text, error) : NULL;
     value_unref(text);
     if (!list) return NULL;
-    /* A case of a file is validated as one of the suite. */
-    tn_value whole = value_set_take(value_object_reserve(2), "document", value_text("x"));
-    whole = value_set_take(whole, "cases", value_ref(list));
-    struct schema *schema = NULL;
-    struct schema_errors errors = SCHEMA_ERRORS_INIT;
-    tn_value document = suite_schema();
-    errors.limit = 1;
-    if (schema_compile(document, NULL, &schema, error) == TN_OK && schema_validate(schema, whole, &errors) != TN_OK) {
-        error_set(error, TN_INVALID, "INVALID_SUITE", "%s: %s: %s", path, errors.count ? errors.items[0].pointer : "",
-                  errors.count ? errors.items[0].message : "the cases are not valid");
-        value_unref(list);
-        list = NULL;
-    }
-    schema_errors_finish(&errors);
-    schema_unref(schema);
-    value_unref(document);
+    tn_value whole = value_set_take(value_ref(all), "cases", list);
+    if (check_schema(origin, whole, error) == TN_OK) return whole;
     value_unref(whole);
-    return list;
+    return NULL;
+}
+
+/* ---- Expressions and schemas of expectations: a mistake in one is found before anything runs ---- */
+
+static int32_t check_expectations(const struct origin *origin, const char *holder, tn_value member,
+                                  struct error *error) {
+    bool judges = false;
+    tn_value answer = value_get(member, "answer");
+    tn_value list = add_expectations(value_array(), value_get(member, "expect"), &judges);
+    struct error inner = ERROR_INIT;
+    int32_t status = TN_OK;
+    char pointer[64];
+    if (answer && grade_check_answer(answer, &inner) != TN_OK) {
+        snprintf(pointer, sizeof pointer, "%s/answer", holder);
+        status = origin_error(origin, pointer, false, inner.message, error);
+    }
+    for (size_t i = 0; status == TN_OK && i < value_count(list); i++) {
+        tn_value kind = value_get(value_at(list, i), "kind");
+        if (grade_check_expectation(kind, value_get(value_at(list, i), "value"), &inner) == TN_OK) continue;
+        snprintf(pointer, sizeof pointer, "%s/expect/%s", holder, value_chars(kind, NULL));
+        status = origin_error(origin, pointer, false, inner.message, error);
+    }
+    error_finish(&inner);
+    value_unref(list);
+    return status;
+}
+
+static int32_t check_cases(const struct origin *origin, tn_value all, struct error *error) {
+    tn_value cases = value_get(all, "cases");
+    int32_t status = check_expectations(origin, "", all, error);
+    for (size_t i = 0; status == TN_OK && i < value_count(cases); i++) {
+        char holder[40];
+        snprintf(holder, sizeof holder, "/cases/%zu", i);
+        status = check_expectations(origin, holder, value_at(cases, i), error);
+    }
+    return status;
 }
 
 static int32_t check_ids(const struct suite *suite, struct error *error) {
@@ -199,7 +240,8 @@ static void read_members(struct suite *suite, tn_value all) {
     suite->p95_ms = number_or(value_get(thresholds, "p95_ms"), -1);
 }
 
-static int32_t suite_fill(struct suite *suite, tn_value all, tn_value cases, struct error *error) {
+static int32_t suite_fill(struct suite *suite, tn_value all, struct error *error) {
+    tn_value cases = value_get(all, "cases");
     size_t count = value_count(cases), runs;
     read_members(suite, all);
     suite->cases = mem_zalloc((count + 1) * sizeof *suite->cases);
@@ -212,15 +254,37 @@ static int32_t suite_fill(struct suite *suite, tn_value all, tn_value cases, str
     return check_ids(suite, error);
 }
 
+/* The checked suite, with the cases of its file; a new reference, or NULL. */
+static tn_value read_checked(const struct tree *tree, suite_read_fn *read, void *user, struct error *error) {
+    tn_value all = tree_to_value(tree_root(tree));
+    struct origin origin = {.tree = tree};
+    bool valid = check_schema(&origin, all, error) == TN_OK;
+    tn_value file = value_get(value_get(all, "cases"), "file");
+    if (valid && file) {
+        origin.file = value_chars(file, NULL);
+        tn_value whole = add_file(all, &origin, read, user, error);
+        valid = whole != NULL && check_cases(&origin, whole, error) == TN_OK;
+        value_unref(all); /* `file` belongs to it */
+        all = whole;
+    } else if (valid) {
+        valid = check_cases(&origin, all, error) == TN_OK;
+    }
+    mem_free(origin.lines);
+    if (valid) return all;
+    value_unref(all);
+    return NULL;
+}
+
 struct suite *suite_read(struct source *source, suite_read_fn *read, void *user, struct error *error) {
-    tn_value all = read_value(source, error), cases = all ? read_cases(all, read, user, error) : NULL;
-    struct suite *suite = cases ? mem_zalloc(sizeof *suite) : NULL;
-    if (suite && suite_fill(suite, all, cases, error) != TN_OK) {
+    struct tree *tree = read_tree(source, error);
+    tn_value all = tree ? read_checked(tree, read, user, error) : NULL;
+    struct suite *suite = all ? mem_zalloc(sizeof *suite) : NULL;
+    if (suite && suite_fill(suite, all, error) != TN_OK) {
         suite_free(suite);
         suite = NULL;
     }
-    value_unref(cases);
     value_unref(all);
+    tree_free(tree);
     return suite;
 }
 

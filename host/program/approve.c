@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define SHOWN_MAX 2000 /* bytes of a payload that are shown */
@@ -39,6 +40,11 @@ void approver_finish(struct approver *approver) {
 char *approver_read_line(const struct approver *approver, const char *prompt) {
     char *line = NULL;
     size_t capacity = 0;
+    if (approver->read) {
+        char *edited = approver->read(approver->user, prompt);
+        if (!edited) fputc('\n', stderr);
+        return edited;
+    }
     fputs(prompt, stderr);
     ssize_t length = command_wait_line(fileno(approver->from)) ? getline(&line, &capacity, approver->from) : -1;
     while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r')) length--;
@@ -121,6 +127,7 @@ static tn_value ask_approval(struct approver *approver, tn_value interrupt) {
     if (*caller) command_printf(stderr, "  for        %s\n", caller);
     if (arguments) approver_show_json("  arguments  ", arguments);
     if (effects && value_count(effects)) approver_show_json("  effects    ", effects);
+    (void)tcflush(fileno(approver->from), TCIFLUSH); /* what was typed before the question does not answer it */
     for (;;) {
         char *line = approver_read_line(approver, node ? "  [y]es, [n]o, [a]lways in this session? "
                                                        : "  [y]es, [n]o, [a]lways in this session, [e]dit? ");

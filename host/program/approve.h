@@ -20,6 +20,9 @@ struct approver {
     FILE *from;      /* NULL without a terminal */
     bool opened;     /* approver_finish closes `from` */
     tn_value always; /* {tool: true}: tools that are approved without another question */
+    /* Reads a line with an editor, as approver_read_line does; NULL: the terminal itself edits it. */
+    char *(*read)(void *user, const char *prompt);
+    void *user;
 };
 
 void approver_init(struct approver *approver);

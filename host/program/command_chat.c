@@ -1,9 +1,10 @@
 /*
  * command_chat.c - `tenon chat`: a conversation with a document, one run per user message.
  *
- * Ctrl-C cancels an answer, and the conversation continues; a second Ctrl-C, or one at a prompt or question, ends it.
- * Standard output contains only answers, so that it can be piped. On a terminal, notifications are shown between the
- * lines. Every line of a pipe is answered; the exit code is that of the first one that failed.
+ * Ctrl-C cancels an answer or discards a line, and the conversation continues. At an empty prompt it ends, but only
+ * after a second Ctrl-C if it would be lost. Standard output contains only answers, so that it can be piped. On a
+ * terminal, notifications are shown between the lines. Every line of a pipe is answered; the exit code is that of the
+ * first one that failed.
  */
 #include "adl/document/document.h"
 #include "host/assembly/host.h"
@@ -57,12 +58,33 @@ static bool read_message(struct chat *chat, struct buffer *message) {
     return read;
 }
 
+/* After Ctrl-C at the prompt: true if the conversation continues. */
+static bool continue_after_sigint(struct chat *chat) {
+    if (!chat->terminal || !command_got_sigint() || command_got_sigterm()) return false;
+    bool discards = chat_input_was_interrupted(chat->typed);
+    bool warns = !discards && !chat->warned && !chat->thread && chat_turn_messages(chat) > 0;
+    if (discards || warns) command_reset_sigint();
+    if (warns) fputs("\n(Ctrl-C again or Ctrl-D ends the conversation, which is not saved; /save saves it)", stderr);
+    if (discards || warns) fputc('\n', stderr);
+    chat->warned = warns;
+    return discards || warns;
+}
+
+static bool read_next_message(struct chat *chat, struct buffer *message) {
+    bool read;
+    do {
+        read = read_message(chat, message);
+    } while (!read && continue_after_sigint(chat));
+    chat->warned = false;
+    return read;
+}
+
 static int converse(struct chat *chat) {
     struct buffer message;
     int code = COMMAND_OK;
     bool exits = false;
     buffer_init(&message, MESSAGE_MAX);
-    while (code == COMMAND_OK && !exits && read_message(chat, &message)) {
+    while (code == COMMAND_OK && !exits && read_next_message(chat, &message)) {
         const char *line = buffer_cstr(&message);
         bool again = chat->edits && chat->said;
         chat->edits = false;
@@ -72,7 +94,8 @@ static int converse(struct chat *chat) {
                                                  "the message is longer than %u bytes; it was not sent", MESSAGE_MAX));
         else if (!is_blank_line(line) && !chat_words_run(chat, line, &code, &exits))
             code = continue_after(chat, chat_turn_send_typed(chat, line, message.length, again));
-        if (chat->terminal && chat->cancelled && code == COMMAND_OK) command_reset_sigint();
+        /* Ctrl-C can come when the answer has just ended: it does not end the conversation. */
+        if (chat->terminal && code == COMMAND_OK) command_reset_sigint();
         /* Answers can no longer be printed, and each of them can cost money. */
         if (!command_flush() && code == COMMAND_OK) code = COMMAND_RUN_FAILED;
     }
@@ -104,6 +127,8 @@ static bool check_message_channel(struct chat *chat) {
     return list;
 }
 
+static char *ask_with_editor(void *user, const char *prompt) { return chat_input_ask(user, prompt); }
+
 static int run_chat(struct chat *chat) {
     const struct arguments *arguments = chat->arguments;
     struct error error = ERROR_INIT;
@@ -122,6 +147,10 @@ static int run_chat(struct chat *chat) {
     if (argument_given(arguments, "images"))
         (void)chat_media_mode_read(argument_text(arguments, "images"), &chat->show.media.mode);
     approver_init(&chat->approver);
+    if (chat->terminal && chat_input_can_ask(chat->typed)) {
+        chat->approver.read = ask_with_editor;
+        chat->approver.user = chat->typed;
+    }
     command_watch_signals(chat->host);
     if (chat->terminal && !chat->quiet)
         command_printf(stderr, "%s: type a message; /help shows the commands\n",

@@ -15,6 +15,7 @@ struct chat_input {
     bool terminal;
     struct line_editor *editor; /* NULL without a terminal, or without an editor for it */
     bool stopped;               /* do not wait for more standard input */
+    bool begun;                 /* the last message had a line when it ended */
     bool skips;                 /* the last message was too long, and its rest has not been read */
     size_t at, end;             /* bytes that have been read and not yet consumed */
     char bytes[4096];
@@ -41,6 +42,16 @@ void chat_input_interject(struct chat_input *input, void (*print)(void *user), v
 bool chat_input_prefill(struct chat_input *input, const char *text) {
     if (input->editor) line_editor_prefill(input->editor, text);
     return input->editor != NULL;
+}
+
+char *chat_input_ask(struct chat_input *input, const char *prompt) {
+    return line_editor_read(input->editor, prompt, false);
+}
+
+bool chat_input_can_ask(const struct chat_input *input) { return input->editor != NULL; }
+
+bool chat_input_was_interrupted(struct chat_input *input) {
+    return command_got_sigint() && (input->begun || (input->editor && line_editor_has_text(input->editor)));
 }
 
 /* Returns the next byte of standard input. EOF: the input has ended or, if `stopped`, nothing is available now. */
@@ -84,7 +95,7 @@ static void chat_input_skip(struct chat_input *input) {
 
 static bool chat_input_prompt_line(struct chat_input *input, const char *prompt, struct buffer *message) {
     if (input->editor) {
-        char *line = line_editor_read(input->editor, prompt);
+        char *line = line_editor_read(input->editor, prompt, true);
         buffer_text(message, line ? line : "");
         mem_free(line);
         return line != NULL;
@@ -104,6 +115,7 @@ bool chat_input_read(struct chat_input *input, struct buffer *message) {
         more = message->length > before && message->data[message->length - 1] == '\\';
         if (more) message->data[message->length - 1] = '\n';
     }
+    input->begun = any;
     input->skips = message->overflow && !input->editor;
     return any && !command_got_sigint();
 }

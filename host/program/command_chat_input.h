@@ -21,6 +21,12 @@ struct chat_input *chat_input_new(bool terminal);
 void chat_input_free(struct chat_input *input);
 /* Reads a message, after the rest of one that was too long. Returns false at the end of input, and after Ctrl-C. */
 bool chat_input_read(struct chat_input *input, struct buffer *message);
+/* True if Ctrl-C ended the last chat_input_read while the line had text. */
+bool chat_input_was_interrupted(struct chat_input *input);
+/* Reads the answer to a question, which is not part of the history. Free it; NULL at the end of input and at a signal.
+ */
+char *chat_input_ask(struct chat_input *input, const char *prompt);
+bool chat_input_can_ask(const struct chat_input *input); /* the terminal has an editor */
 /*
  * Prints something above the line that is being read, and shows the line again. Without an editor for the terminal it
  * does nothing, because what has been typed is not known.

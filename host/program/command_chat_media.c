@@ -6,6 +6,7 @@
 #include "host/program/command.h"
 #include "host/program/media.h"
 #include "host/program/state_path.h"
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -133,15 +134,27 @@ static void show_image(const struct chat_media *media, const char *path, const c
 
 /* ---- Parts ---- */
 
-static void print_link(const struct chat_media *media, const char *type, size_t length, const char *path) {
-    const char *begin = media->links ? "\033]8;;file://" : "", *middle = media->links ? "\033\\" : "";
-    const char *end = media->links ? "\033]8;;\033\\" : "";
-    command_printf(stderr, "· %s, %zu bytes: ", type, length);
-    fprintf(stderr, "%s%s%s%s%s\n", begin, media->links ? path : "", middle, path, end);
+/* The link of a terminal is a URL, in which most characters are escaped. */
+static void put_file_url(const char *path) {
+    fputs("file://", stderr);
+    for (; *path; path++)
+        fprintf(stderr, isalnum((unsigned char)*path) || strchr("/-._~", *path) ? "%c" : "%%%02X",
+                (unsigned char)*path);
 }
 
-static void show_bytes(struct chat_media *media, const char *bytes, size_t length) {
-    const char *type = media_type_of(bytes, length);
+static void print_link(const struct chat_media *media, const char *type, size_t length, const char *path) {
+    command_printf(stderr, "· %s, %zu bytes: ", type, length);
+    if (media->links) {
+        fputs("\033]8;;", stderr);
+        put_file_url(path);
+        fputs("\033\\", stderr);
+    }
+    command_printf(stderr, "%s", path);
+    fprintf(stderr, "%s\n", media->links ? "\033]8;;\033\\" : "");
+}
+
+static void show_bytes(struct chat_media *media, const char *bytes, size_t length, const char *declared) {
+    const char *type = media_type_of_part(bytes, length, declared);
     char *path = save_media(media, bytes, length, type ? media_extension(type) : "bin");
     struct buffer base64;
     if (!path) {
@@ -169,8 +182,14 @@ void chat_media_show(struct chat_media *media, tn_value part) {
         command_print_line(stderr, "· %s: %s", command_text(part, "type", "file"), value_chars(url, NULL));
     }
     if (bytes) {
-        const char *start = value_data(bytes, &length);
-        show_bytes(media, start, length);
+        const char *start = value_data(bytes, &length), *declared = command_text(part, "media_type", "");
+        struct buffer wav;
+        buffer_init(&wav, SIZE_MAX);
+        if (media_write_wav(&wav, start, length, declared))
+            show_bytes(media, buffer_cstr(&wav), wav.length, declared);
+        else
+            show_bytes(media, start, length, declared);
+        buffer_finish(&wav);
     }
     value_unref(bytes);
 }

@@ -3,11 +3,10 @@
  * them.
  *
  *     struct chat_media media = {.mode = CHAT_MEDIA_AUTO};
- *     chat_media_show(&media, part);      // … · image/png, 12 KB:
- * /home/u/.local/state/tenon/chat/20261127-101500-1.png
+ *     chat_media_show(&media, part);      // · image/png, 12345 bytes: …/tenon/chat/20261127-101500-1.png
  *
  * The files are in the folder `chat` of the program's state (XDG_STATE_HOME/tenon), which only its user can read, and
- * are kept. Thread: the one that owns the terminal.
+ * are kept. Raw PCM is saved as a WAV file. Thread: the one that owns the terminal.
  */
 #ifndef TENON_HOST_PROGRAM_COMMAND_CHAT_MEDIA_H
 #define TENON_HOST_PROGRAM_COMMAND_CHAT_MEDIA_H
@@ -29,7 +28,7 @@ struct chat_media {
     uint32_t count; /* files saved by this process */
 };
 
-/* Reads the value of --images. False if it is none of its words, which the table of options excludes. */
+/* Reads the value of --images. False for another word, which the table of options excludes. */
 bool chat_media_mode_read(const char *text, enum chat_media_mode *mode);
 /* Saves and shows a part with `data`, or prints the `url` of one. Prints an error if it cannot be saved. */
 void chat_media_show(struct chat_media *media, tn_value part);

@@ -22,8 +22,7 @@ struct attachments {
 
 /* ---- One file ---- */
 
-/* The path with the home folder for "~/". Free it with mem_free. */
-static char *expand_home(const char *path, size_t length) {
+char *chat_message_expand_home(const char *path, size_t length) {
     const char *home = getenv("HOME");
     struct buffer whole;
     buffer_init(&whole, SIZE_MAX);
@@ -109,16 +108,16 @@ static bool looks_like_path(const char *path) {
 /* Attaches the file that a word after "@" names, with or without the punctuation at its end. */
 static int32_t attach_word(struct attachments *attached, const char *word, size_t length, bool quoted,
                            struct error *error) {
-    char *path = expand_home(word, length);
+    char *path = chat_message_expand_home(word, length);
     size_t end = strlen(path);
     while (!quoted && end > 1 && !is_regular_file(path) && strchr(".,;:!?)", path[end - 1])) path[--end] = '\0';
     int32_t status = TN_OK;
     if (is_regular_file(path))
         status = attach_file(attached, path, error);
     else if (quoted || looks_like_path(path))
-        status =
-            error_set(error, TN_INVALID, "INVALID_INPUT",
-                      "@%s: found no such file; the message was not sent. Correct the name, or remove the @", path);
+        status = error_set(error, TN_INVALID, "INVALID_INPUT",
+                           "@%s: found %s; the message was not sent. Correct the name, or remove the @", path,
+                           access(path, F_OK) == 0 ? "no regular file of this name" : "no such file");
     mem_free(path);
     return status;
 }

@@ -24,4 +24,7 @@
  * INVALID_INPUT: not UTF-8, or a file that cannot be attached; LIMIT.
  */
 tn_value chat_message_content(const char *text, size_t length, bool attaches, struct error *error);
+/* Returns a path that a user has typed, with the home folder for "~/". Free it with mem_free. */
+char *chat_message_expand_home(const char *path, size_t length);
+
 #endif

@@ -108,11 +108,14 @@ static void chat_show_note(struct chat_show *show, const char *mark, const char 
         while (cut && ((unsigned char)text[cut] & 0xc0) == 0x80) cut--;
     }
     fputs(chat_style_dim(show), stderr);
-    char *one_line = mem_text_n(text, cut);
-    for (char *at = one_line; *at; at++)
-        if (*at == '\n' || *at == '\r' || *at == '\t') *at = ' ';
-    command_printf(stderr, "%s %s %s%s", mark, name, one_line, cut < length ? "…" : "");
-    mem_free(one_line);
+    struct buffer line;
+    buffer_init(&line, SIZE_MAX);
+    buffer_format(&line, "%s %s ", mark, name);
+    buffer_append(&line, text, cut);
+    for (size_t i = 0; i < line.length; i++)
+        if (line.data[i] == '\n' || line.data[i] == '\r' || line.data[i] == '\t') line.data[i] = ' ';
+    command_printf(stderr, "%s%s", buffer_cstr(&line), cut < length ? "…" : "");
+    buffer_finish(&line);
     fprintf(stderr, "%s\n", chat_style_plain(show));
 }
 

@@ -178,10 +178,7 @@ static int end_turn(struct chat *chat, struct run *run) {
     case RUN_CANCELLED: return cancel_turn(chat);
     case RUN_INTERRUPTED:
         /* The user did not answer. Without a thread, the question cannot be answered later. */
-        if (chat->thread || !chat->terminal) return COMMAND_WAITING;
-        if (!command_got_sigint()) return cancel_turn(chat);
-        return command_report(COMMAND_CANCELLED,
-                              "the chat was cancelled: it waited for an answer, and without --thread it is not saved");
+        return chat->thread || !chat->terminal ? COMMAND_WAITING : cancel_turn(chat);
     default: return COMMAND_OK;
     }
 }
@@ -266,9 +263,9 @@ static tn_value user_message(tn_value content) {
     return value_set_take(message, "content", value_ref(content));
 }
 
-/* The input of the next turn. Without a thread, the first input is kept until a turn has completed. */
+/* The input of the next turn. */
 static tn_value turn_input_take(struct chat *chat, tn_value messages, tn_value content) {
-    tn_value input = chat->input ? value_ref(chat->input) : value_object(), given = value_get(input, chat->channel);
+    tn_value input = chat->begun ? value_object() : value_ref(chat->input), given = value_get(input, chat->channel);
     if (value_is(given, TN_ARRAY)) messages = value_concat_take(messages, value_ref(given));
     return value_set_take(input, chat->channel, value_push_take(messages, user_message(content)));
 }
@@ -280,7 +277,9 @@ static int send_after_take(struct chat *chat, tn_value messages, tn_value conten
     enum thread_mode mode = chat->unfinished ? THREAD_REPLACE : THREAD_INPUT;
     set_value_take(&chat->said, value_ref(content));
     int code = chat->thread ? run_thread_turns(chat, mode, input, &error) : run_turn(chat, NULL, input, &error);
-    if (chat->thread || chat->saved) set_value_take(&chat->input, NULL);
+    chat->first = !chat->begun;
+    /* Without a thread, a turn that did not complete leaves nothing behind, nor its input. */
+    chat->begun = chat->begun || (chat->thread ? !error.code : chat->saved != NULL);
     if (error.code) {
         report_turn_error(chat, &error);
         if (chat->terminal) code = COMMAND_OK;
@@ -292,6 +291,7 @@ static int send_after_take(struct chat *chat, tn_value messages, tn_value conten
 
 int chat_turn_send(struct chat *chat, tn_value content) {
     bool discards = chat->unfinished && chat->removes;
+    if (discards && chat->first) chat->begun = false; /* the messages of `input` are discarded, too */
     return send_after_take(chat, discards ? discard_messages(chat, chat->completed) : value_array(), content);
 }
 
@@ -309,6 +309,7 @@ static tn_value discard_last_turn(struct chat *chat) {
     set_value_take(&chat->completed, chat->before);
     chat->before = NULL;
     chat->repeatable = false;
+    chat->begun = !chat->first;
     return removed;
 }
 

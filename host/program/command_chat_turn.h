@@ -34,9 +34,11 @@ struct chat {
     const char *channel, *thread;
     bool terminal; /* standard input is a terminal, and --json is not given */
     bool json, quiet, ended, cancelled;
+    bool warned;        /* Ctrl-C at the prompt was pressed once */
     bool removes;       /* the channel accepts the removal of messages */
     bool unfinished;    /* the last turn of the thread has not completed, so the thread is not done */
-    tn_value input;     /* --input and --set, for the first turn; NULL afterwards */
+    tn_value input;     /* --input and --set, for the first turn */
+    bool begun;         /* the conversation has a turn that got `input` */
     tn_value saved;     /* without a thread: the saved run of the last turn; NULL before the first turn */
     tn_value messages;  /* after the last turn; of a thread also after one that did not complete */
     tn_value usage;     /* of all turns */
@@ -47,6 +49,7 @@ struct chat {
     bool edits;         /* the next line replaces the last message */
     /* What chat_turn_repeat continues from. */
     bool repeatable;     /* the last turn is part of the conversation, and the members below are from before it */
+    bool first;          /* the last turn got `input` */
     tn_value before;     /* the messages; NULL for none */
     tn_value run_before; /* without a thread: the saved run; NULL before the first turn */
     struct chat_show show;

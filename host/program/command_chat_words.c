@@ -7,12 +7,14 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
+#include "host/base/config/config.h"
 #include "host/engine/graph/graph.h"
 #include "host/engine/model/message_text.h"
 #include "host/engine/model/model.h"
 #include "host/engine/model/model_listing.h"
 #include "host/engine/tool/tool.h"
 #include "host/program/command_chat_input.h"
+#include "host/program/command_chat_message.h"
 #include "host/program/command_chat_save.h"
 #include "host/program/command_chat_show.h"
 #include "host/program/command_chat_turn.h"
@@ -53,10 +55,12 @@ static int word_save(struct chat *chat, const char *path) {
     struct error error = ERROR_INIT;
     if (!*path) return command_report(COMMAND_OK, "expected a file: /save chat.md, or /save chat.json");
     if (!chat_turn_messages(chat)) return command_report(COMMAND_OK, "there are no messages yet");
-    if (chat_save(chat->messages, path, &error) == TN_OK)
-        command_printf(stderr, "saved %zu messages in %s\n", chat_turn_messages(chat), path);
+    char *file = chat_message_expand_home(path, strlen(path));
+    if (chat_save(chat->messages, file, &error) == TN_OK)
+        command_printf(stderr, "saved %zu messages in %s\n", chat_turn_messages(chat), file);
     else
         command_warn_error(&error);
+    mem_free(file);
     error_finish(&error);
     return COMMAND_OK;
 }
@@ -151,16 +155,23 @@ static int word_model(struct chat *chat, const char *argument) {
         print_roles(chat);
         return COMMAND_OK;
     }
+    struct config *config = host_config(chat->host);
+    tn_value before = config_models(config) ? value_ref(config_models(config)) : value_object();
     int code = COMMAND_OK;
-    if (model_bind(host_config(chat->host), argument, &error) != TN_OK) {
+    struct graph *graph = NULL;
+    if (model_bind(config, argument, &error) != TN_OK)
         command_warn_error(&error);
-        error_finish(&error);
-        return COMMAND_OK;
+    else
+        graph = command_open_graph(chat->arguments, chat->host, &code);
+    if (graph) {
+        graph_unref(chat->graph);
+        chat->graph = graph;
+        print_roles(chat);
+    } else { /* the reason is printed; the turns continue with the models as they were */
+        config_set_models_take(config, value_ref(before));
     }
-    struct graph *graph = command_open_graph(chat->arguments, chat->host, &code);
-    if (!graph) return COMMAND_OK; /* the reason is printed; the turns continue with the model as it was */
-    graph_unref(chat->graph);
-    chat->graph = graph;
+    value_unref(before);
+    error_finish(&error);
     return COMMAND_OK;
 }
 

@@ -74,7 +74,7 @@ static void check_file(struct check *check, const char *path, bool last) {
         if (argument_given(check->arguments, "strategy")) document_check_strategy(document, check->found);
         config_lint_budget(host, document, warn, &check->warnings);
         /* A role can be declared by any of the documents. */
-        if (last && config_lint_role(host, document, &error) != TN_OK)
+        if (last && config_lint_role(host, document, "--model", &error) != TN_OK)
             check->code = command_report_error(COMMAND_USAGE, &error);
         document_unref(document);
         check->checked++;

@@ -17,6 +17,7 @@
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include "host/program/command.h"
+#include "host/program/command_chat_media.h"
 #include "host/program/command_run.h"
 #include "host/program/method_caller.h"
 #include <stdio.h>
@@ -130,22 +131,39 @@ static long long model_test_tokens(tn_value usage, const char *key) {
     return value && value_is(value, TN_INT) ? (long long)value_to_int(value) : 0;
 }
 
+/* Prints the texts, unless that was done as they arrived, and saves images and audio, as `tenon chat` does. */
+static void print_parts(tn_value parts, bool printed) {
+    struct chat_media media = {.mode = CHAT_MEDIA_LINK};
+    for (size_t i = 0; !printed && i < value_count(parts); i++) {
+        tn_value part = value_at(parts, i), type = value_get(part, "type");
+        if (value_text_is(type, "text") || value_text_is(type, "refusal"))
+            command_printf(stdout, "%s", command_text(part, "text", ""));
+    }
+    end_text();
+    for (size_t i = 0; i < value_count(parts); i++)
+        if (value_get(value_at(parts, i), "data")) chat_media_show(&media, value_at(parts, i));
+}
+
 static void print_report(const struct model_test *test, tn_value report) {
     tn_value message = value_get(report, "message"), content = value_get(message, "content");
     tn_value model = value_get(report, "model");
     tn_value usage = value_get(report, "usage"), cost = value_get(usage, "cost"), first = value_get(report, "first_ms");
-    if (!test->printed) {
+    bool cut = value_text_is(value_get(report, "finish_reason"), "length");
+    if (value_is(content, TN_ARRAY)) {
+        print_parts(content, test->printed);
+    } else {
         char *text = value_is(content, TN_STRING) ? mem_text(value_chars(content, NULL))
                                                   : json_text(content ? content : report, JSON_COMPACT);
-        command_printf(stdout, "%s", text);
+        command_printf(stdout, "%s", test->printed ? "" : text);
         mem_free(text);
+        end_text();
     }
-    end_text();
     if (value_is(model, TN_STRING)) command_printf(stderr, "%s: ", value_chars(model, NULL));
     if (first) command_printf(stderr, "first text after %.0f ms, ", value_to_double(first));
     command_printf(stderr, "%.0f ms in total, %lld tokens in, %lld out", value_to_double(value_get(report, "total_ms")),
                    model_test_tokens(usage, "input_tokens"), model_test_tokens(usage, "output_tokens"));
     if (cost) command_printf(stderr, ", cost %.6g", value_to_double(cost));
+    if (cut) command_printf(stderr, "; the limit of tokens ended the answer (`max_tokens`)");
     command_printf(stderr, "\n");
 }
 

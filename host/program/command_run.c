@@ -38,13 +38,15 @@ int command_code_of_diagnostics(const struct diagnostics *found) {
 }
 
 struct graph *command_open_graph(const struct arguments *arguments, struct host *host, int *code) {
-    return command_open_graph_file(arguments, host, operand_at(arguments, 0), code);
+    const struct command_graph_options options = {
+        .path = operand_at(arguments, 0), .binder = "--model", .quiet = argument_given(arguments, "quiet")};
+    return command_open_graph_file(arguments, host, &options, code);
 }
 
-struct graph *command_open_graph_file(const struct arguments *arguments, struct host *host, const char *path,
-                                      int *code) {
+struct graph *command_open_graph_file(const struct arguments *arguments, struct host *host,
+                                      const struct command_graph_options *options, int *code) {
     struct error error = ERROR_INIT;
-    struct source *source = command_document(arguments, host, path, &error);
+    struct source *source = command_document(arguments, host, options->path, &error);
     if (!source) {
         *code = command_report_error(COMMAND_USAGE, &error);
         error_finish(&error);
@@ -57,13 +59,13 @@ struct graph *command_open_graph_file(const struct arguments *arguments, struct 
     if (diagnostics_errors(found)) {
         command_print_diagnostics(arguments, found, json);
         *code = command_code_of_diagnostics(found);
-    } else if (config_lint_role(host, document, &error) != TN_OK) {
+    } else if (config_lint_role(host, document, options->binder, &error) != TN_OK) {
         *code = command_report_error(COMMAND_USAGE, &error);
     } else if (graph_build(host_engine(host), document, &(struct graph_origin){.diagnostics = found}, &graph, &error) !=
                TN_OK) {
         *code =
             command_report_error(command_is_plugin_error(&error) ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID, &error);
-    } else if (diagnostics_warnings(found) && !argument_given(arguments, "quiet") && !json) {
+    } else if (diagnostics_warnings(found) && !options->quiet && !json) {
         command_print_diagnostics(arguments, found, false);
     }
     document_unref(document);

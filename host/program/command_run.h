@@ -27,8 +27,13 @@ int command_run_sent(const struct arguments *arguments);
  */
 struct graph *command_open_graph(const struct arguments *arguments, struct host *host, int *code);
 /* The same for another document. */
-struct graph *command_open_graph_file(const struct arguments *arguments, struct host *host, const char *path,
-                                      int *code);
+struct command_graph_options {
+    const char *path;   /* of the document */
+    const char *binder; /* what binds models to roles, for an error: "--model" */
+    bool quiet;         /* print no warnings */
+};
+struct graph *command_open_graph_file(const struct arguments *arguments, struct host *host,
+                                      const struct command_graph_options *options, int *code);
 /*
  * The exit code for diagnostics with errors: COMMAND_PLUGIN_PROBLEM if the document itself is valid, and all errors are
  * about plugins that cannot be used; otherwise COMMAND_INVALID.

@@ -44,8 +44,9 @@ const struct command commands[] = {
     {"chat", "FILE", "chat with a document",
      "Each line is a user message in the channel `messages` and starts one run. The answer is printed as it\n"
      "arrives; tool calls are shown on standard error. Approvals are requested at the terminal. Ctrl-C cancels the\n"
-     "answer; at a question it ends the chat. A turn that was cancelled or has failed is not part of the "
-     "conversation.\n"
+     "answer or discards the line; at a question of a thread it ends the chat, and the question can be answered "
+     "later.\n"
+     "A turn that was cancelled or has failed is not part of the conversation.\n"
      "On a terminal, `/help` lists the commands of the conversation, such as `/retry`, `/edit`, `/model` and `/save`;\n"
      "`@FILE` in a message attaches an image, a PDF or audio; reasoning and sources are folded until `/more`. Images\n"
      "and audio of answers are saved in the folder of the program's state, and images are shown if the terminal can.\n"
@@ -324,10 +325,12 @@ const struct command commands[] = {
      .operands_max = NO_MAXIMUM, .run = command_model_embed},
     {"model test", "[MODEL]", "send a prompt to a model, to see if it answers",
      "MODEL is a role of tenon.yaml (default: `default`), PROVIDER:NAME, or a JSON binding, as for --model. Prints\n"
-     "the answer as it arrives, then the time it took and its usage. Nothing is retried. With --connect, MODEL is no\n"
-     "JSON, and the answer is printed as a whole.",
-     "$ tenon model test openai:gpt-4o-mini\n", .options = model_test_options, .operands_max = 1,
-     .run = command_model_test},
+     "the answer as it arrives, then the time it took and its usage. Images and audio are saved as in `tenon chat`.\n"
+     "The answer has at most 1,024 tokens, if the binding has no `max_tokens`. A transient failure is retried as in a\n"
+     "run. With --connect, MODEL cannot be JSON, and the answer is printed as a whole.",
+     "$ tenon model test openai:gpt-4o-mini\n"
+     "$ tenon model test '{\"provider\": \"openai\", \"model\": \"gpt-audio\", \"speech\": {\"voice\": \"marin\"}}'\n",
+     .options = model_test_options, .operands_max = 1, .run = command_model_test},
 
     /* ---- Node types ---- */
     {"node list", "", "list the node types that documents can use",
@@ -573,9 +576,8 @@ const struct environment_variable environment_variables[] = {
      "The folder that contains the user's `tenon/plugins` and `tenon/packs` (default: `~/.local/share`)."},
     {"XDG_STATE_HOME",
      "The folder that contains `tenon/deaths`: how often the processes of isolated plugins have ended, and "
-     "`tenon/chat_history`: the lines typed in `tenon chat`; `tenon/chat`: the images and audio of its answers "
-     "(default: "
-     "`~/.local/state`)."},
+     "`tenon/chat_history`: the lines typed in `tenon chat`; `tenon/chat`: the images and audio of answers in it and "
+     "in `tenon model test` (default: `~/.local/state`)."},
     {"DOCKER_CONFIG",
      "The folder of the `config.json` in which `docker login` saves passwords for registries (default: `~/.docker`)."},
     {"HOME", "The folder that `~/` in tenon.yaml stands for."},

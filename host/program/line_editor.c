@@ -17,10 +17,13 @@
 #include <histedit.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -32,6 +35,7 @@
 #define PASTE_OFF   "\033[?2004l"
 #define PASTE_BEGIN "\\e[200~"
 #define PASTE_END   "\033[201~"
+#define PREFILL_KEY "\033[199~" /* is sent by no terminal, and inserts the prefill */
 /* Shown for characters that a line cannot have. */
 #define SHOWN_LINE_END "␤"
 #define SHOWN_TAB      "␉"
@@ -40,22 +44,43 @@ struct line_editor {
     EditLine *edit;
     History *history;
     locale_t locale;
-    char prompt[16]; /* of the line that is being read */
-    char *file;      /* of the history; NULL without XDG_STATE_HOME and HOME */
-    char *prefill;   /* of the next line; NULL for none */
+    const char *prompt; /* of the line that is being read */
+    char *file;         /* of the history; NULL without XDG_STATE_HOME and HOME */
+    char *prefill;      /* of the next line; NULL for none */
     uint32_t paste_count;
     char *pastes[PASTES_MAX]; /* the long pastes of the line */
 };
 
 /* ---- Characters ---- */
 
+static struct termios editing;           /* the terminal's modes while a line is read */
+static volatile sig_atomic_t is_editing; /* `editing` is valid */
+static volatile sig_atomic_t continued;  /* the line is not on the screen any more */
+
+/* After Ctrl-Z and `fg`, the shell has set its own modes. */
+static void on_continue(int number) {
+    int saved = errno;
+    (void)number;
+    if (is_editing) (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &editing);
+    continued = 1;
+    errno = saved;
+}
+
+/* The loop need not run for bytes that are there: a paste can have millions. */
+static bool wait_byte(void) {
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    return !command_got_signal() && (poll(&input, 1, 0) > 0 || command_wait_line(STDIN_FILENO));
+}
+
 /* Returns 1 with a character, 0 at the end of input, -1 after a signal. */
 static int read_character(EditLine *edit, wchar_t *out) {
     mbstate_t state = {0};
-    (void)edit;
+    if (!is_editing) is_editing = tcgetattr(STDIN_FILENO, &editing) == 0;
     for (;;) {
         char byte;
         if (!command_wait_line(STDIN_FILENO)) return errno = EINTR, -1;
+        if (continued) el_set(edit, EL_REFRESH);
+        continued = 0;
         ssize_t got = read(STDIN_FILENO, &byte, 1);
         if (got <= 0) return got == 0 ? 0 : -1;
         size_t used = mbrtowc(out, &byte, 1, &state);
@@ -75,13 +100,18 @@ static void append_shown(struct buffer *out, char c) {
         buffer_char(out, c);
 }
 
+/* Control characters are dropped, except tabs and line ends. */
+static void append_insertable(struct buffer *out, char c) {
+    if (c == '\n' || c == '\t' || ((unsigned char)c >= ' ' && c != 0x7f)) buffer_char(out, c);
+}
+
 /* Reads a paste up to its end. Control characters are dropped, except tabs and line ends. Returns false at a signal. */
 static bool read_paste(struct buffer *out) {
     static const char end[] = PASTE_END;
     size_t matched = 0;
     char last = 0, byte;
     while (matched < sizeof end - 1) {
-        if (!command_wait_line(STDIN_FILENO) || read(STDIN_FILENO, &byte, 1) != 1) return false;
+        if (!wait_byte() || read(STDIN_FILENO, &byte, 1) != 1) return false;
         bool line_end = byte == '\r' || (byte == '\n' && last != '\r');
         last = byte;
         if (byte == end[matched]) {
@@ -90,10 +120,7 @@ static bool read_paste(struct buffer *out) {
         }
         if (matched) buffer_append(out, end + 1, matched - 1); /* it was not the end; the escape is dropped */
         matched = byte == end[0];
-        if (line_end)
-            buffer_char(out, '\n');
-        else if (byte == '\t' || ((unsigned char)byte >= ' ' && byte != 0x7f))
-            buffer_char(out, byte);
+        append_insertable(out, line_end ? '\n' : byte);
     }
     return true;
 }
@@ -129,6 +156,16 @@ static unsigned char editor_paste(EditLine *edit, int key) {
     if (complete && paste.length) insert_paste(editor, &paste);
     buffer_finish(&paste);
     return complete ? CC_REFRESH : CC_EOF;
+}
+
+static unsigned char editor_insert_prefill(EditLine *edit, int key) {
+    struct line_editor *editor = NULL;
+    (void)key;
+    el_get(edit, EL_CLIENTDATA, &editor);
+    if (editor->prefill) (void)el_insertstr(edit, editor->prefill);
+    mem_free(editor->prefill);
+    editor->prefill = NULL;
+    return CC_REFRESH;
 }
 
 /* Returns the number of the paste that `text` begins with the name of, and the length of the name; 0 for none. */
@@ -180,7 +217,7 @@ static locale_t utf8_locale(void) {
 static char *editor_prompt(EditLine *edit) {
     struct line_editor *editor = NULL;
     el_get(edit, EL_CLIENTDATA, &editor);
-    return editor->prompt;
+    return (char *)(uintptr_t)editor->prompt;
 }
 
 static void editor_init(struct line_editor *editor) {
@@ -191,6 +228,8 @@ static void editor_init(struct line_editor *editor) {
     el_set(editor->edit, EL_GETCFN, read_character);
     el_set(editor->edit, EL_ADDFN, "tenon-paste", "Inserts a paste", editor_paste);
     el_set(editor->edit, EL_BIND, PASTE_BEGIN, "tenon-paste", NULL);
+    el_set(editor->edit, EL_ADDFN, "tenon-prefill", "Inserts the text to change", editor_insert_prefill);
+    el_set(editor->edit, EL_BIND, PREFILL_KEY, "tenon-prefill", NULL);
     history(editor->history, &event, H_SETSIZE, HISTORY_MAX);
     history(editor->history, &event, H_SETUNIQUE, 1);
     el_set(editor->edit, EL_HIST, history, editor->history);
@@ -218,9 +257,7 @@ struct line_editor *line_editor_new(void) {
 
 void line_editor_free(struct line_editor *editor) {
     if (!editor) return;
-    HistEvent event;
     locale_t before = uselocale(editor->locale);
-    if (editor->file) history(editor->history, &event, H_SAVE, editor->file);
     if (editor->edit) el_end(editor->edit);
     if (editor->history) history_end(editor->history);
     uselocale(before);
@@ -234,37 +271,55 @@ void line_editor_free(struct line_editor *editor) {
 /* Reads a line as it is shown; NULL at the end of input and after a signal. */
 static char *read_shown_line(struct line_editor *editor) {
     int length = 0;
-    if (editor->prefill) el_push(editor->edit, editor->prefill);
-    mem_free(editor->prefill);
-    editor->prefill = NULL;
+    if (editor->prefill) el_push(editor->edit, PREFILL_KEY);
     const char *line = el_gets(editor->edit, &length);
     char *own = line && length > 0 ? mem_text_n(line, (size_t)length) : NULL;
     if (own) own[strcspn(own, "\r\n")] = '\0';
     return own;
 }
 
-char *line_editor_read(struct line_editor *editor, const char *prompt) {
+/* The history is saved at once: a terminal that is closed ends the program. */
+static void remember_line(struct line_editor *editor, const char *shown) {
     HistEvent event;
+    /* A line with the name of a paste would mean nothing later. */
+    if (!shown[strspn(shown, " \t")] || editor->paste_count) return;
+    history(editor->history, &event, H_ENTER, shown);
+    if (editor->file) history(editor->history, &event, H_SAVE, editor->file);
+}
+
+char *line_editor_read(struct line_editor *editor, const char *prompt, bool remembers) {
+    struct sigaction action = {.sa_handler = on_continue, .sa_flags = SA_RESTART}, action_before;
     locale_t before = uselocale(editor->locale);
-    snprintf(editor->prompt, sizeof editor->prompt, "%s", prompt);
+    editor->prompt = prompt;
+    is_editing = continued = 0;
+    sigaction(SIGCONT, &action, &action_before);
     el_set(editor->edit, EL_PREP_TERM, 1); /* before the prompt, so that what is typed behind it is not echoed twice */
     fputs(PASTE_ON, stderr);
     char *shown = read_shown_line(editor), *line = shown ? restore_line(editor, shown) : NULL;
+    is_editing = 0;
     fputs(PASTE_OFF, stderr);
-    /* A line with the name of a paste would mean nothing later. */
-    if (shown && shown[strspn(shown, " \t")] && !editor->paste_count) history(editor->history, &event, H_ENTER, shown);
+    sigaction(SIGCONT, &action_before, NULL);
+    if (shown && remembers) remember_line(editor, shown);
     release_pastes(editor);
     mem_free(shown);
     uselocale(before);
     return line;
 }
 
+bool line_editor_has_text(const struct line_editor *editor) {
+    const LineInfo *line = el_line(editor->edit);
+    return line->lastchar > line->buffer;
+}
+
 void line_editor_prefill(struct line_editor *editor, const char *text) {
-    struct buffer shown;
+    struct buffer plain, shown;
+    buffer_init(&plain, SIZE_MAX);
     buffer_init(&shown, SIZE_MAX);
-    for (const char *at = text; *at; at++) append_shown(&shown, *at);
+    for (const char *at = text; *at; at++) append_insertable(&plain, *at);
+    for (size_t i = 0; i < plain.length; i++) append_shown(&shown, plain.data[i]);
     mem_free(editor->prefill);
     editor->prefill = buffer_detach(&shown, NULL);
+    buffer_finish(&plain);
 }
 
 void line_editor_interject(struct line_editor *editor, void (*print)(void *user), void *user) {

@@ -7,9 +7,14 @@ struct line_editor *line_editor_new(void) {
 }
 void line_editor_free(struct line_editor *editor) { (void)editor; }
 
-char *line_editor_read(struct line_editor *editor, const char *prompt) {
-    (void)editor, (void)prompt;
+char *line_editor_read(struct line_editor *editor, const char *prompt, bool remembers) {
+    (void)editor, (void)prompt, (void)remembers;
     return NULL;
+}
+
+bool line_editor_has_text(const struct line_editor *editor) {
+    (void)editor;
+    return false;
 }
 
 void line_editor_prefill(struct line_editor *editor, const char *text) { (void)editor, (void)text; }

@@ -11,6 +11,7 @@
 #include "host/program/command.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define CHOICES_SHOWN_MAX 100u
 
@@ -98,11 +99,16 @@ static tn_value choice_read(tn_value schema, const char *text) {
     tn_value list = choice_list(schema);
     char *end;
     unsigned long number = strtoul(text, &end, 10);
-    for (size_t i = 0; i < value_count(list); i++) {
+    tn_value given = NULL, found = NULL; /* numbers and other values that are not texts are compared as JSON */
+    (void)json_read(text, strlen(text), NULL, &given, NULL);
+    for (size_t i = 0; !found && i < value_count(list); i++) {
         tn_value value = choice_value(value_at(list, i));
         const char *title = choice_title(schema, list, i);
-        if (value_text_is(value, text) || (title && strcmp(title, text) == 0)) return value_ref(value);
+        bool same = value_text_is(value, text) || (title && strcmp(title, text) == 0);
+        if (same || (given && !value_is(given, TN_STRING) && value_equal(value, given))) found = value;
     }
+    value_unref(given);
+    if (found) return value_ref(found);
     if (end == text || *end || number < 1 || number > value_count(list)) return NULL;
     return value_ref(choice_value(value_at(list, number - 1)));
 }
@@ -112,13 +118,37 @@ static tn_value choice_read(tn_value schema, const char *text) {
 static tn_value read_truth(const char *text) {
     static const char *const yes[] = {"y", "yes", "true"}, *const no[] = {"n", "no", "false"};
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
-        if (strcmp(text, yes[i]) == 0) return value_bool(true);
-        if (strcmp(text, no[i]) == 0) return value_bool(false);
+        if (strcasecmp(text, yes[i]) == 0) return value_bool(true);
+        if (strcasecmp(text, no[i]) == 0) return value_bool(false);
     }
     return NULL;
 }
 
-/* Reads "red, green" as a list of choices, or of texts if there are no choices. */
+/* True if a text can be valid: by the type, one of several types, a branch, or a constant. */
+static bool schema_allows_text(tn_value schema) {
+    static const char *const members[] = {"anyOf", "oneOf"};
+    tn_value type = value_get(schema, "type");
+    bool found = value_text_is(type, "string") || value_is(value_get(schema, "const"), TN_STRING);
+    for (size_t i = 0; !found && value_is(type, TN_ARRAY) && i < value_count(type); i++)
+        found = value_text_is(value_at(type, i), "string");
+    for (size_t k = 0; !found && k < sizeof members / sizeof *members; k++) {
+        tn_value branches = value_get(schema, members[k]);
+        for (size_t i = 0; !found && value_is(branches, TN_ARRAY) && i < value_count(branches); i++)
+            found = value_text_is(value_get(value_at(branches, i), "type"), "string");
+    }
+    return found;
+}
+
+/* An item of a list: a choice, a text, or a value in JSON. */
+static tn_value read_item(tn_value schema, const char *text) {
+    tn_value type = value_get(schema, "type"), value = NULL;
+    if (choice_list(schema)) return choice_read(schema, text);
+    if (!type || value_is(type, TN_ARRAY) || value_text_is(type, "string") || value_text_is(type, "array"))
+        return value_string(text, strlen(text));
+    return json_read(text, strlen(text), NULL, &value, NULL) == TN_OK ? value : NULL;
+}
+
+/* Reads "red, green" as a list of choices, or of texts or numbers if there are no choices. */
 static tn_value read_list(const struct field *field, const char *text) {
     tn_value schema = field_choices(field), list = value_array();
     char *copy = mem_text(text), *rest = copy, *item;
@@ -126,7 +156,7 @@ static tn_value read_list(const struct field *field, const char *text) {
     while (good && (item = strsep(&rest, ",")) != NULL) {
         item += strspn(item, " ");
         for (size_t end = strlen(item); end && item[end - 1] == ' ';) item[--end] = '\0';
-        tn_value value = choice_list(schema) ? choice_read(schema, item) : value_string(item, strlen(item));
+        tn_value value = read_item(schema, item);
         good = value != NULL;
         if (good) list = value_push_take(list, value);
     }
@@ -142,7 +172,7 @@ static tn_value field_read(const struct field *field, const char *text, const ch
     *expected = "a value in JSON";
     if (value_text_is(type, "array")) {
         *expected = choice_list(field_choices(field)) ? "choices of the list, separated by commas"
-                                                      : "texts, separated by commas";
+                                                      : "values, separated by commas";
         if (*text == '[' && json_read(text, strlen(text), NULL, &value, NULL) == TN_OK) return value;
         return read_list(field, text);
     }
@@ -159,7 +189,12 @@ static tn_value field_read(const struct field *field, const char *text, const ch
         return value_string(text, strlen(text));
     }
     if (value_text_is(type, "integer") || value_text_is(type, "number")) *expected = "a number";
-    return json_read(text, strlen(text), NULL, &value, NULL) == TN_OK ? value : NULL;
+    (void)json_read(text, strlen(text), NULL, &value, NULL);
+    /* A field that can also be a text: JSON that it does not accept is one. */
+    bool textual = schema_allows_text(field->schema);
+    if (value && (!textual || !field->compiled || schema_validate(field->compiled, value, NULL) == TN_OK)) return value;
+    value_unref(value);
+    return textual ? value_string(text, strlen(text)) : NULL;
 }
 
 /* True if the field's schema accepts the value; otherwise prints why not. */

@@ -20,9 +20,11 @@
  */
 #include "agents.h"
 
-#define RESEARCH_POLL_MS   10000 /* between two requests, without a stream */
-#define RESEARCH_LEG_MS    30000 /* of a stream, before its last event is saved */
-#define RESEARCH_STEPS_MAX 100000
+#define RESEARCH_POLL_MS         10000 /* between two requests, without a stream */
+#define RESEARCH_LEG_MS          30000 /* of a stream, before its last event is saved */
+#define RESEARCH_STEPS_MAX       100000
+#define RESEARCH_UNCONFIRMED_MAX 3  /* attempts to create a research with `unconfirmed: create` */
+#define RESEARCH_CONTINUED_MAX   50 /* works in a row that another one must continue */
 
 struct deep_research {
     uint32_t callee, system, prompt, input, attachments, previous;
@@ -48,9 +50,10 @@ void deep_research_set_section(tn_value config) {
 
 /*
  * The document, in rows; a row with flags is left out without one of these options. @B is the backend, @F the node that
- * waits first, @U the one for a research that may exist. Single quotes become double ones.
+ * waits first, @U the one for a research that may exist, @T how often it is tried again without a question. Single
+ * quotes become double ones.
  */
-enum { ALWAYS = 0, IF_STREAM = 1, IF_ASK = 2, IF_PLAN = 4 };
+enum { ALWAYS = 0, IF_STREAM = 1, IF_ASK = 2, IF_PLAN = 4, IF_CREATE = 8 };
 
 struct research_row {
     unsigned options;
@@ -62,6 +65,8 @@ static const struct research_row research_nodes[] = {
     {ALWAYS, "'channels': ["},
     {ALWAYS, " {'name': 'request', 'type': 'last_value'}, {'name': 'next', 'type': 'last_value'},"},
     {ALWAYS, " {'name': 'guard', 'type': 'last_value'}, {'name': 'job', 'type': 'last_value'},"},
+    {ALWAYS, " {'name': 'losses', 'type': 'last_value', 'default': 0}, {'name': 'turns', 'type': 'last_value', "
+             "'default': 0},"},
     {ALWAYS,
      " {'name': 'leg', 'type': 'last_value', 'default': {'id': ''}}, {'name': 'answer', 'type': 'last_value'}],"},
     {ALWAYS, "'nodes': ["},
@@ -76,8 +81,9 @@ static const struct research_row research_nodes[] = {
     {ALWAYS, " {'id': 'create_failed', 'type': 'tool', 'config': {'tool': '@B.create', 'output_key': 'guard',"
              "  'arguments': {'prepare': true, 'guard': 'state.guard.guard', 'error': 'state.job.error'}}},"},
     {IF_STREAM,
-     " {'id': 'follow', 'type': 'tool', 'retry': @R, 'on_error': @O, 'config': {'tool': '@B.stream', 'output_key': "
-     "'leg', 'arguments': "
+     /* A stream only shows progress: if it cannot be read, the result can be. */
+     " {'id': 'follow', 'type': 'tool', 'retry': @R, 'on_error': {'to': 'wait'}, 'config': {'tool': '@B.stream', "
+     "'output_key': 'leg', 'arguments': "
      "{"
      "  'id': 'state.job.id', 'wait_ms': @L, 'messages': true, 'cancel': true, 'counted': true,"
      "  'event_id': 'state.leg.id == state.job.id && has(state.leg.event_id) ? state.leg.event_id : null'}}},"},
@@ -109,8 +115,9 @@ static const struct research_row research_nodes[] = {
      "   'results': {'type': 'array', 'maxItems': 1024, 'items': {'type': 'object', 'required': ['id', 'result'],"
      "    'additionalProperties': false, 'properties': {'id': {'type': 'string'}, 'name': {'type': 'string'},"
      "    'result': {}, 'is_error': {'type': 'boolean'}}}}}}}},"},
-    {IF_PLAN, " {'id': 'approved', 'type': 'set', 'config': {'values': {'next': '{\"input\": \"The plan is approved. "
-              "Carry it out.\","
+    {IF_PLAN, " {'id': 'approved', 'type': 'set', 'config': {'values': {'next': '{\"input\":"
+              "  has(state.answer.changes) ? \"The plan is approved. Carry it out, with these changes: \" +"
+              "  state.answer.changes : \"The plan is approved. Carry it out.\","
               "  \"previous\": state.job.id, \"results\": null, \"token\": null, \"planning\": false}'}}},"},
     {IF_PLAN, " {'id': 'changed', 'type': 'set', 'config': {'values': {'next': '{\"input\": state.answer.changes,"
               "  \"previous\": state.job.id, \"results\": null, \"token\": null, \"planning\": true}'}}},"},
@@ -119,7 +126,9 @@ static const struct research_row research_nodes[] = {
      "  \"results\": state.answer.results, \"token\": null, \"planning\": state.next.planning}'}}},"},
     {IF_ASK | IF_PLAN, " {'id': 'refused', 'type': 'fail', 'config': {'code': 'TOOL_DENIED',"
                        "  'message': 'a person has refused to create the research, or its plan'}},"},
-    {ALWAYS, " {'id': 'continued', 'type': 'set', 'config': {'values': {'next': '{\"input\": state.next.input,"
+    {IF_CREATE, " {'id': 'again', 'type': 'set', 'config': {'values': {'losses': 'state.losses + 1'}}},"},
+    {ALWAYS, " {'id': 'continued', 'type': 'set', 'config': {'values': {'turns': 'state.turns + 1', 'next': "
+             "'{\"input\": state.next.input,"
              "  \"previous\": state.next.previous, \"results\": state.next.results,"
              "  \"token\": has(state.job.continuation_token) ? state.job.continuation_token : null,"
              "  \"planning\": state.next.planning}'}}}],"},
@@ -127,7 +136,8 @@ static const struct research_row research_nodes[] = {
 
 static const struct research_row research_ends[] = {
     {ALWAYS, "{'expression': 'state.job.state == \"requires_action\"', 'to': 'act'},"
-             "{'expression': 'state.job.state == \"requires_continuation\"', 'to': 'continued'},"},
+             "{'expression': 'state.job.state == \"requires_continuation\" && state.turns < @C', "
+             "'to': 'continued'},"},
     {IF_PLAN, "{'expression': 'state.job.state == \"completed\" && state.next.planning', 'to': 'plan'},"},
     {ALWAYS, "{'expression': 'default', 'to': 'END'}"},
 };
@@ -135,7 +145,7 @@ static const struct research_row research_ends[] = {
 static const struct research_row research_edges[] = {
     {ALWAYS, "'edges': [{'from': 'START', 'to': 'prepare'}, {'from': 'prepare', 'to': 'create'},"},
     {ALWAYS, " {'from': 'create', 'type': 'conditional', 'conditions': ["
-             "  {'expression': 'state.job.state == \"unconfirmed\"', 'to': '@U'},"
+             "  {'expression': 'state.job.state == \"unconfirmed\"@T', 'to': '@U'},"
              "  {'expression': 'state.job.state == \"refused\"', 'to': 'create_failed'},"
              "  {'expression': 'state.job.state == \"running\"', 'to': '@F'}, @E]},"},
     {IF_STREAM,
@@ -157,6 +167,7 @@ static const struct research_row research_edges[] = {
     {ALWAYS, " {'from': 'stop', 'type': 'conditional', 'conditions': ["
              "  {'expression': 'state.job.state == \"completed\"', 'to': 'END'},"
              "  {'expression': 'default', 'to': 'prepare'}]},"},
+    {IF_CREATE, " {'from': 'again', 'to': 'prepare'},"},
     {ALWAYS, " {'from': 'act', 'to': 'acted'}, {'from': 'acted', 'to': 'prepare'},"},
     {IF_ASK | IF_PLAN, " {'from': 'refused', 'to': 'END'},"},
     {ALWAYS, " {'from': 'continued', 'to': 'prepare'}]}"},
@@ -188,6 +199,11 @@ static void research_append_value(struct tn_text_buffer *out, char letter, const
     case 'B': (void)tn_text_append(out, names->backend); break;
     case 'F': (void)tn_text_append(out, names->first); break;
     case 'U': (void)tn_text_append(out, names->unconfirmed); break;
+    case 'C': (void)tn_text_append_format(out, "%d", RESEARCH_CONTINUED_MAX); break;
+    case 'T':
+        if (names->options & IF_CREATE)
+            (void)tn_text_append_format(out, " && state.losses < %d", RESEARCH_UNCONFIRMED_MAX - 1);
+        break;
     case 'P': (void)tn_text_append_format(out, "%lld", (long long)names->poll_ms); break;
     case 'L': (void)tn_text_append_format(out, "%d", RESEARCH_LEG_MS); break;
     case 'S': (void)tn_text_append_format(out, "%d", RESEARCH_STEPS_MAX); break;
@@ -246,9 +262,9 @@ static int32_t research_bind(struct deep_research *node, tn_value config, tn_bin
     names.poll_ms = poll_ms;
     bool streams = research_flag(config, "stream", true);
     bool asks = strcmp(research_text_setting(config, "unconfirmed", "ask"), "create") != 0;
-    names.options = (streams ? IF_STREAM : 0u) | (asks ? IF_ASK : 0u) | (node->plan ? IF_PLAN : 0u);
+    names.options = (streams ? IF_STREAM : 0u) | (asks ? IF_ASK : IF_CREATE) | (node->plan ? IF_PLAN : 0u);
     names.first = streams ? "follow" : "wait";
-    names.unconfirmed = asks ? "confirm" : "prepare";
+    names.unconfirmed = asks ? "confirm" : "again";
     if (node->plan && strcmp(names.backend, "responses") == 0)
         return tn_refuse_at(
             "/approve_plan", "INVALID_CONFIG",
@@ -314,6 +330,27 @@ static bool research_render(tn_task task, uint32_t template_index, tn_value *out
     return true;
 }
 
+/* What a task was given; each may be NULL. */
+struct research_given {
+    tn_value input, query, attachments, system, previous;
+};
+
+/* The attachments of the input, or of the node's channel. Returns false if the task has failed: without them, the
+ * research would be paid for in vain. */
+static bool research_find_attachments(const struct deep_research *node, tn_task task, struct research_given *given) {
+    tn_value own = node->attachments != TN_UNBOUND ? tn_read(task, node->attachments) : NULL;
+    tn_value found = given->attachments = research_choose(given->input, "attachments", own);
+    uint64_t count = tn.value->kind(found) == TN_ARRAY ? tn.value->count(found) : 0;
+    bool fits = tn.value->kind(found) <= TN_NULL || tn.value->kind(found) == TN_ARRAY;
+    for (uint64_t i = 0; fits && i < count; i++) fits = tn.value->kind(tn.value->at(found, i)) == TN_OBJECT;
+    tn_release(own);
+    if (!fits)
+        (void)agents_fail(task, "INVALID_INPUT", NULL,
+                          "the attachments of the research are not a list of parts, such as {type: file, media_type, "
+                          "data}");
+    return fits;
+}
+
 /* The query, alone or with the attachments. Takes `query`. */
 static tn_value research_join_take(tn_value query, tn_value attachments) {
     tn_value list = NULL;
@@ -329,27 +366,23 @@ static tn_value research_plan_config(tn_value config, bool planning) {
     return tn_set_take(base, "collaborative_planning", tn_bool(planning));
 }
 
-/* The input of the nested run, a new reference. NULL if the task has failed or memory runs out. */
-static tn_value research_build_input(const struct deep_research *node, tn_task task, tn_value given, tn_value query,
-                                     tn_value system, tn_value previous) {
-    tn_value own = node->attachments != TN_UNBOUND ? tn_read(task, node->attachments) : NULL;
-    tn_value attachments = research_choose(given, "attachments", own);
-    tn_value config = research_choose(given, "agent_config", node->agent_config);
-    tn_value before = research_choose(given, "previous_interaction_id", previous);
-    tn_value input = research_join_take(tn_retain(query), attachments), plan = NULL;
+/* The input of the nested run, a new reference. NULL if memory runs out. */
+static tn_value research_build_input(const struct deep_research *node, const struct research_given *given) {
+    tn_value config = research_choose(given->input, "agent_config", node->agent_config);
+    tn_value before = research_choose(given->input, "previous_interaction_id", given->previous);
+    tn_value input = research_join_take(tn_retain(given->query), given->attachments), plan = NULL;
     if (node->plan) {
         plan = research_plan_config(config, true);
         tn_value carry_out = research_plan_config(config, false);
         tn_release(config);
         config = carry_out;
     }
-    tn_value request = tn_build("{s:V,s:v,s:V?,s:V,s:v?}", "agent", research_choose(given, "agent", node->agent),
-                                "agent_config", config, "plan_config", plan, "tools",
-                                research_choose(given, "tools", node->tools), "system_instruction", system);
+    tn_value request =
+        tn_build("{s:V,s:v,s:V?,s:V,s:v?}", "agent", research_choose(given->input, "agent", node->agent),
+                 "agent_config", config, "plan_config", plan, "tools",
+                 research_choose(given->input, "tools", node->tools), "system_instruction", given->system);
     tn_value next = tn_build("{s:v,s:v,s:n,s:n,s:b}", "input", input, "previous", before, "results", "token",
                              "planning", node->plan);
-    tn_release(own);
-    tn_release(attachments);
     tn_release(config);
     tn_release(before);
     tn_release(input);
@@ -408,10 +441,24 @@ static void research_fail_job(tn_task task, tn_value job) {
     if (reason == NULL) reason = tn_get_text(error, "code", "it reports no reason");
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strcmp(codes[i][0], state) == 0) code = codes[i][1];
-    tn_value detail = tn_build("{s:v,s:v,s:v*,s:v*}", "interaction_id", tn_get(job, "id"), "status",
-                               tn_get(job, "status"), "error", error, "usage", tn_get(job, "usage"));
-    (void)agents_fail(task, code, detail, "the research ended as `%.40s` at the service: %.600s",
-                      tn_get_text(job, "status", state), reason);
+    /* What it had written until then was paid for. */
+    bool partial = research_has_text(tn_get(job, "text"));
+    tn_value detail =
+        tn_build("{s:v,s:v,s:v*,s:v*,s:v*,s:v*}", "interaction_id", tn_get(job, "id"), "status", tn_get(job, "status"),
+                 "error", error, "usage", tn_get(job, "usage"), "text", partial ? tn_get(job, "text") : NULL, "sources",
+                 partial ? tn_get(job, "sources") : NULL);
+    if (strcmp(state, "unconfirmed") == 0)
+        (void)agents_fail(task, code, detail,
+                          "%d times it was not known whether the research was created, so it may exist, and be paid "
+                          "for: %.600s",
+                          RESEARCH_UNCONFIRMED_MAX, reason);
+    else if (strcmp(state, "requires_continuation") == 0)
+        (void)agents_fail(task, code, detail,
+                          "the service has asked %d times to continue the research, and expects more",
+                          RESEARCH_CONTINUED_MAX + 1);
+    else
+        (void)agents_fail(task, code, detail, "the research ended as `%.40s` at the service: %.600s",
+                          tn_get_text(job, "status", state), reason);
     tn_release(detail);
 }
 
@@ -453,22 +500,22 @@ static int32_t research_call(const struct deep_research *node, tn_task task, tn_
 
 static int32_t research_start(void *self, tn_task task, tn_value input) {
     const struct deep_research *node = self;
-    tn_value given = NULL, query = NULL, system = NULL, previous = NULL;
-    (void)input;
-    bool ok = node->prompt == TN_UNBOUND || (given = tn_render(task, node->prompt, NULL)) != NULL;
-    if (ok && node->input != TN_UNBOUND) given = tn_read(task, node->input);
-    if (ok) ok = (query = research_find_query(node, task, given)) != NULL;
-    if (ok) ok = research_render(task, node->system, &system) && research_render(task, node->previous, &previous);
+    struct research_given given = {0};
     int32_t status = TN_FAILED;
+    (void)input;
+    bool ok = node->prompt == TN_UNBOUND || (given.input = tn_render(task, node->prompt, NULL)) != NULL;
+    if (ok && node->input != TN_UNBOUND) given.input = tn_read(task, node->input);
+    if (ok) ok = (given.query = research_find_query(node, task, given.input)) != NULL;
+    if (ok) ok = research_render(task, node->system, &given.system);
+    if (ok) ok = research_render(task, node->previous, &given.previous);
+    if (ok) ok = research_find_attachments(node, task, &given);
     if (ok) {
-        tn_value inner = research_build_input(node, task, given, query, system, previous);
+        tn_value inner = research_build_input(node, &given);
         status = research_call(node, task, inner);
         tn_release(inner);
     }
-    tn_release(given);
-    tn_release(query);
-    tn_release(system);
-    tn_release(previous);
+    tn_value owned[] = {given.input, given.query, given.attachments, given.system, given.previous};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) tn_release(owned[i]);
     return status;
 }
 

@@ -176,13 +176,7 @@ static void anthropic_put_container(const struct model_call *call, tn_builder *b
 }
 
 static void anthropic_refuse_unsupported(struct model_call *call) {
-    tn_value modalities = model_get_option(call, "modalities");
-    for (uint64_t i = 0, count = tn.value->count(modalities); i < count; i++) {
-        const char *modality = tn_chars(tn.value->at(modalities, i), NULL);
-        if (modality != NULL && strcmp(modality, "text") != 0)
-            model_fail(call, "UNSUPPORTED",
-                       "`modalities` has \"%s\", but anthropic returns only text: use another model", modality);
-    }
+    model_refuse_modalities(call, false, "text");
     if (anthropic_uses_answer_tool(call) && !anthropic_has_type(call->schema, "object"))
         model_fail(
             call, "UNSUPPORTED",

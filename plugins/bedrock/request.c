@@ -251,14 +251,7 @@ static void request_put_guardrail(const struct model_call *call, tn_builder *bui
 /* ---- The request ---- */
 
 static void request_refuse_unsupported(struct model_call *call) {
-    tn_value modalities = model_get_option(call, "modalities");
-    for (uint64_t i = 0, count = tn.value->count(modalities); i < count; i++) {
-        const char *modality = tn_chars(tn.value->at(modalities, i), NULL);
-        if (modality != NULL && strcmp(modality, "text") != 0 && strcmp(modality, "image") != 0)
-            model_fail(call, "UNSUPPORTED",
-                       "`modalities` has \"%s\", but bedrock returns only text and images: use another model",
-                       modality);
-    }
+    model_refuse_modalities(call, true, "text and images");
     if (bedrock_uses_answer_tool(call) && !bedrock_has_type(call->schema, "object"))
         model_fail(
             call, "UNSUPPORTED",

@@ -158,16 +158,6 @@ static void request_put_options(const struct model_call *call, tn_builder *build
     tn.value->end(builder);
 }
 
-static void request_refuse_modalities(struct model_call *call) {
-    tn_value modalities = model_get_option(call, "modalities");
-    for (uint64_t i = 0, count = tn.value->count(modalities); i < count; i++) {
-        const char *modality = tn_chars(tn.value->at(modalities, i), NULL);
-        if (modality != NULL && strcmp(modality, "text") != 0)
-            model_fail(call, "UNSUPPORTED",
-                       "`modalities` has \"%.40s\", but cohere returns only text: use another model", modality);
-    }
-}
-
 /* ---- The request ---- */
 
 /* Merges `extra`. Its documents follow those of the messages. Takes `documents`, which may be NULL. */
@@ -193,7 +183,7 @@ static tn_value request_merge_extra_take(const struct model_call *call, tn_value
 tn_value cohere_request(struct model_call *call) {
     bool format = request_has_format(call) && !request_has_files(call);
     tn_value documents = NULL;
-    request_refuse_modalities(call);
+    model_refuse_modalities(call, false, "text");
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "model", call->model->name);

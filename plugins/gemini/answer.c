@@ -1,12 +1,14 @@
 /*
  * answer.c - reads the service's answer: the chunks of a stream, or the whole answer, which is a single chunk.
  *
- * A chunk has candidates (we request one), usage, and metadata. Its parts are pieces of text, thoughts, images,
- * function calls (whole or in pieces), and results of the service's own tools. The end is a finishReason; it is STOP
- * also for function calls. If the service blocks the prompt, there is no candidate. The answer is then a refusal with
- * the finish reason content_filter, not an error, because a retry would not help and the graph may continue.
+ * A chunk has candidates (we request one), usage, and metadata. Its parts are pieces of text, thoughts, images, pieces
+ * of speech, function calls (whole or in pieces), and results of the service's own tools. The end is a finishReason; it
+ * is STOP also for function calls. If the service blocks the prompt, there is no candidate. The answer is then a
+ * refusal with the finish reason content_filter, not an error, because a retry would not help and the graph may
+ * continue.
  */
 #include "gemini.h"
+#include <tenon/util/wav.h>
 
 /* ---- Reasons ---- */
 
@@ -184,6 +186,28 @@ static void gemini_on_media(struct model_call *call, tn_value media, tn_value si
     tn_release(part);
 }
 
+static void gemini_end_audio(struct model_call *call) {
+    struct gemini_call *state = call->provider_data;
+    model_audio_finish(call, &state->audio, tn_chars(state->audio_type, NULL), NULL);
+    tn_release(state->audio_type);
+    state->audio_type = NULL;
+}
+
+/* Reads a piece of raw PCM. Any other part ends the audio. */
+static bool gemini_on_samples(struct model_call *call, tn_value media) {
+    struct gemini_call *state = call->provider_data;
+    tn_value type = tn_get(media, "mimeType"), data = tn_get(media, "data");
+    struct tn_pcm pcm, last;
+    bool samples = tn_pcm_read(tn_chars(type, NULL), &pcm) && tn.value->kind(data) == TN_STRING;
+    bool continues = samples && tn_pcm_read(tn_chars(state->audio_type, NULL), &last) && last.rate == pcm.rate &&
+                     last.channels == pcm.channels;
+    if (!continues) gemini_end_audio(call);
+    if (!samples) return false;
+    if (!continues) state->audio_type = tn_retain(type);
+    model_audio_add(call, &state->audio, data);
+    return true;
+}
+
 /* Adds a reasoning part without text whose `extra` has data that the next request must send back. */
 static void gemini_add_extra_part(struct model_call *call, const char *name, tn_value value) {
     tn_value part =
@@ -222,6 +246,7 @@ static void gemini_on_part(struct model_call *call, tn_value part) {
     int32_t thought = 0;
     if (tn.value->kind(signature) != TN_STRING) signature = NULL;
     (void)tn.value->as_bool(tn_get(part, "thought"), &thought);
+    if (gemini_on_samples(call, media)) return;
     if (media == NULL) media = tn_get(part, "fileData");
     if (tn.value->kind(function) == TN_OBJECT) {
         gemini_on_function_call(call, function, signature);
@@ -338,6 +363,7 @@ static void gemini_on_candidate(struct model_call *call, tn_value candidate) {
     gemini_replace_metadata(&state->url_context, tn_get(candidate, "urlContextMetadata"));
     if (reason != NULL) {
         gemini_end_streamed_call(call, NULL);
+        gemini_end_audio(call);
         grounding_put_sources(call);
         if (!call->ended) gemini_finish(call, candidate, reason);
     } else if (model_is_finished(call)) {
@@ -384,6 +410,8 @@ void gemini_event(struct model_call *call, const char *name, tn_value json) {
 
 void gemini_answer_release(struct gemini_call *state) {
     partial_free(state->partial);
+    model_audio_release(&state->audio);
+    tn_release(state->audio_type);
     tn_release(state->grounding);
     tn_release(state->citations);
     tn_release(state->url_context);

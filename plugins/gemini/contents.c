@@ -179,6 +179,8 @@ static bool contents_put_content(struct contents *to, const char *role, tn_value
         } else if (strcmp(type, "reasoning") == 0) {
             contents_put_reasoning(to, role, part);
         } else if (contents_is_media(type)) {
+            /* The models for speech accept only text, so what they have spoken is left out. */
+            if (strcmp(role, "model") == 0 && strcmp(type, "audio") == 0 && model_wants(to->call, "audio")) continue;
             if (!contents_put_media(to, role, part, where)) return false;
         } else if (strcmp(type, "source") != 0) {
             model_fail_request(to->call,

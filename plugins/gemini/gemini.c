@@ -99,7 +99,7 @@ static bool gemini_uses_default_secret(const struct model_call *call) {
 static void gemini_send(struct model_call *call) {
     const struct gemini *gemini = call->model->provider_data;
     struct gemini_call *state = call->provider_data;
-    bool streams = call->embed == NULL && model_is_streaming(call), keyless = gemini->project != NULL;
+    bool streams = gemini_streams(call), keyless = gemini->project != NULL;
     char path[GEMINI_PATH_MAX * 2 + 64];
     (void)snprintf(path, sizeof path, "%s/%s:%s", gemini->base, gemini->model, state->method);
     tn_builder *query = tn_builder_new();
@@ -146,7 +146,7 @@ static void gemini_send_when_authorized(struct model_call *call) {
 static void gemini_start(struct model_call *call) {
     struct gemini_call *state = call->provider_data;
     tn_release(state->body);
-    state->method = model_is_streaming(call) ? "streamGenerateContent" : "generateContent";
+    state->method = gemini_streams(call) ? "streamGenerateContent" : "generateContent";
     state->body = call->embed != NULL ? gemini_embed_request(call, &state->method) : gemini_request(call);
     if (call->ended) return;
     if (state->body == NULL)

@@ -36,6 +36,8 @@ struct gemini_call {
     bool awaits_signature; /* the last part is text, and a signature may follow */
     bool sources_added;    /* the sources have been added to the content */
     tn_value grounding, citations, url_context;
+    struct model_audio audio; /* samples, until another part follows or the answer ends */
+    tn_value audio_type;      /* their media type; NULL: none */
     /* embed.c */
     uint64_t embedded; /* number of texts embedded so far */
     /* gemini.c */
@@ -53,7 +55,10 @@ extern const struct token_maker gemini_maker;
 /* contents.c: Writes `contents` and `systemInstruction` into a request. Returns false if the call has failed. */
 bool gemini_put_contents(struct model_call *call, tn_builder *body);
 
-/* request.c: Returns the body of generateContent, a new reference. NULL if the call has ended. */
+/* request.c: False if the answer must be requested in one piece: speech is the same then, and some models cut it in a
+ * stream. */
+bool gemini_streams(const struct model_call *call);
+/* Returns the body of generateContent, a new reference. NULL if the call has ended. */
 tn_value gemini_request(struct model_call *call);
 
 /* answer.c */

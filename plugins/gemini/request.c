@@ -96,8 +96,26 @@ static void gemini_put_thinking(struct model_call *call, tn_builder *body) {
     tn.value->end(body);
 }
 
+/* The models for speech return nothing but audio, and refuse a request for text beside it. */
+static void gemini_put_speech(struct model_call *call, tn_builder *body) {
+    const char *format = model_get_speech(call, "format", "wav"), *voice = model_get_speech(call, "voice", NULL);
+    if (strcmp(format, "wav") != 0 && strcmp(format, "pcm16") != 0)
+        model_fail(call, "UNSUPPORTED", "`speech.format` is \"%.40s\"; gemini returns only \"wav\" and \"pcm16\"",
+                   format);
+    tn_put_begin(body, "responseModalities", TN_ARRAY);
+    tn_put_text(body, NULL, "AUDIO");
+    tn.value->end(body);
+    if (voice == NULL) return;
+    tn_put_take(body, "speechConfig",
+                tn_build("{s:{s:{s:s}}}", "voiceConfig", "prebuiltVoiceConfig", "voiceName", voice));
+}
+
 static void gemini_put_modalities(struct model_call *call, tn_builder *body) {
     tn_value modalities = model_get_option(call, "modalities");
+    if (model_wants(call, "audio")) {
+        gemini_put_speech(call, body);
+        return;
+    }
     if (tn.value->kind(modalities) != TN_ARRAY || tn.value->count(modalities) == 0) return;
     tn_put_begin(body, "responseModalities", TN_ARRAY);
     for (uint64_t i = 0; i < tn.value->count(modalities); i++) {
@@ -226,6 +244,10 @@ static tn_value extra_merge_take(tn_value base, tn_value overrides, int depth) {
 static tn_value gemini_merge_extra_take(tn_value body, tn_value over) { return extra_merge_take(body, over, 0); }
 
 /* ---- Body ---- */
+
+bool gemini_streams(const struct model_call *call) {
+    return call->embed == NULL && model_is_streaming(call) && !model_wants(call, "audio");
+}
 
 tn_value gemini_request(struct model_call *call) {
     tn_builder *builder = tn_builder_new();

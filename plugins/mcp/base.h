@@ -27,7 +27,10 @@
 #define MCP_UNSENT_MAX     67108864 /* bytes that a server has not read yet; beyond this the server is stopped */
 #define MCP_REQUESTS_MAX   1024     /* waiting requests to one server */
 #define MCP_BATCH_MAX      1024     /* messages in one array */
-#define MCP_LISTS_MAX      1000     /* reads of a server's list of tools, per connection */
+#define MCP_LIST_MS        500      /* between two reads of a list of tools that changes all the time */
+#define MCP_LISTS_AT_ONCE  5        /* reads, after a start, that need not wait */
+#define MCP_LOGS_MAX       100      /* logged messages of a server, within */
+#define MCP_LOGS_MS        10000    /* this time */
 #define MCP_TOOLS_MAX      2000     /* tools of one server; further ones are left out with a warning */
 #define MCP_PAGES_MAX      1000     /* pages of one list */
 #define MCP_NAME_MAX       128      /* bytes of a tool's name, as the specification recommends */

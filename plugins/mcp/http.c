@@ -22,7 +22,8 @@
 #define DELAY_MS    1000     /* before a stream is resumed, if the server does not state it */
 #define DELAY_MIN                                                                                                      \
     100 /* also if the server states less, so that a stream that ends at once does not cause a busy loop */
-#define DELAY_MAX 60000
+#define DELAY_MAX     60000
+#define REDIRECTS_MAX 5 /* in a row */
 #define OPENING_MS                                                                                                     \
     500 /* to wait for the headers of the server's stream; some servers send them with the first event                 \
          */
@@ -39,6 +40,7 @@ struct http {
     bool modern, closed, wants_stream;
     bool sse, streaming;      /* the transport of 2024-11-05; its stream was requested */
     bool opening;             /* the server's stream is not open yet */
+    uint32_t redirects;       /* that were followed since the last answer */
     uint64_t delete_exchange; /* the DELETE exchange; 0: none */
     void (*session_ended)(void);
     uint32_t active_callbacks; /* active functions that deliver events; the memory is freed when it is 0 */
@@ -367,9 +369,9 @@ static void sse_fail(struct exchange *stream, int64_t status, const char *code, 
         events->closed(events->user, why);
 }
 
-/* Returns the URL that `text` means, relative to that of the stream: to be freed with mcp_free, NULL if it is not a URL
+/* Returns the URL that `text` means, relative to `base`: to be freed with mcp_free, NULL if it is not a URL
  * of the same origin. */
-static char *sse_resolve_endpoint(const char *base, const char *text, uint64_t length) {
+static char *resolve_same_origin(const char *base, const char *text, uint64_t length) {
     struct tn_text_buffer url = {.limit = OAUTH_URL_MAX};
     struct address from, to;
     if (length == 0 || !address_read(base, &from) || memchr(text, '\0', length) != NULL) return NULL;
@@ -378,7 +380,9 @@ static char *sse_resolve_endpoint(const char *base, const char *text, uint64_t l
     bool absolute =
         (length >= 7 && strncasecmp(text, "http://", 7) == 0) || (length >= 8 && strncasecmp(text, "https://", 8) == 0);
     tn_value origin = address_origin(&from);
-    if (!absolute) {
+    if (!absolute && length >= 2 && memcmp(text, "//", 2) == 0) {
+        tn_text_append_n(&url, base, (uint64_t)(strchr(base, ':') + 1 - base));
+    } else if (!absolute) {
         tn_text_append_value(&url, origin);
         while (*text != '?' && *text != '/' && path_size > 0 && path[path_size - 1] != '/') path_size--;
         if (*text != '/') tn_text_append_n(&url, path, path_size);
@@ -397,7 +401,7 @@ static char *sse_resolve_endpoint(const char *base, const char *text, uint64_t l
 static bool sse_read_endpoint(struct exchange *exchange, const char *text, uint64_t length) {
     struct http *http = exchange->http;
     if (http->endpoint != NULL) return true;
-    http->endpoint = sse_resolve_endpoint(http->url, text, length);
+    http->endpoint = resolve_same_origin(http->url, text, length);
     if (http->endpoint != NULL) {
         http_stream_opened(http);
         return true;
@@ -542,14 +546,37 @@ static tn_value exchange_body_value(const struct exchange *exchange, tn_value en
     return bytes != NULL && exchange_read_json(exchange, bytes, length, &value) == TN_OK ? value : NULL;
 }
 
+/* 307 and 308 keep the method. Only the same origin is followed, because headers can contain secrets. */
+static bool exchange_follow_redirect(struct exchange *exchange, int64_t status, const char *location) {
+    struct http *http = exchange->http;
+    bool post = exchange->purpose == POST;
+    char **url = post && http->endpoint != NULL ? &http->endpoint : &http->url;
+    bool may = (status == 307 || status == 308) && location != NULL && http->redirects < REDIRECTS_MAX;
+    char *target = may ? resolve_same_origin(*url, location, strlen(location)) : NULL;
+    if (target == NULL) return false;
+    http->redirects++;
+    mcp_free(*url);
+    *url = target; /* also of further requests */
+    tn_text_free(&exchange->body);
+    exchange->events = false;
+    if ((post ? exchange_send_message(exchange) : exchange_open_stream(exchange)) != TN_OK)
+        exchange_report_failure(exchange, 0, NULL, "CONNECTION_LOST", "the request cannot be sent again");
+    return true;
+}
+
 static void exchange_handle_refusal(struct exchange *exchange, int64_t status, tn_value end) {
     struct http *http = exchange->http;
     const struct transport_events *events = &http->transport.events;
-    char why[128];
-    (void)snprintf(why, sizeof why, "HTTP status %lld%s", (long long)status,
+    const char *location = tn_get_text(tn_get(end, "headers"), "location", NULL);
+    bool redirects = status >= 300 && status < 400 && location != NULL;
+    char why[400];
+    if (exchange_follow_redirect(exchange, status, location)) return;
+    (void)snprintf(why, sizeof why, "HTTP status %lld%s%.200s%s", (long long)status,
                    status == 401   ? ": it requires authentication; set `headers`"
                    : status == 403 ? ": it forbids the request"
-                                   : "");
+                   : redirects     ? ": a redirect to `"
+                                   : "",
+                   redirects ? location : "", redirects ? "`, which is not followed; set `url`" : "");
     if (status == 404 && exchange->had_session && *http->session != '\0') {
         *http->session = '\0';
         exchange_report_failure(exchange, 0, NULL, MCP_SESSION_ENDED, "the server has ended the session");
@@ -573,6 +600,7 @@ static void exchange_handle_refusal(struct exchange *exchange, int64_t status, t
 static void on_exchange_end(struct exchange *exchange, tn_value end) {
     int64_t status = tn_get_int(end, "status", 0), id = exchange->id;
     if (exchange->must_free) return;
+    if (status >= 200 && status < 300) exchange->http->redirects = 0;
     if (exchange->header != NULL && status >= 200 && status < 300) oauth_accepted(exchange->http->oauth);
     if (status < 200 || status >= 300) {
         exchange_handle_refusal(exchange, status, end);

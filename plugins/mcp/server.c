@@ -134,6 +134,8 @@ static void server_settle(struct server *server) {
 static void server_drop_session(struct server *server) {
     struct session *session = server->session;
     server->session = NULL;
+    if (server->list_timer != 0) (void)tn.core->unpost(tn.host, server->list_timer);
+    server->list_timer = 0;
     tn_release(server->cursor);
     server->cursor = NULL;
     session_free(session);
@@ -266,17 +268,41 @@ void server_free(struct server *server) {
 
 static void server_request_list_page(struct server *server);
 
+static void server_list_again(struct server *server) {
+    server->listing = true;
+    server->until_ms = server_now_ms() + connect_timeout_ms(server);
+    server_request_list_page(server);
+}
+
+static void on_list_delay_over(void *argument) {
+    struct server *server = argument;
+    server->list_timer = 0;
+    if (!server->listing && server->state == SERVER_READY && !servers_are_ending()) server_list_again(server);
+}
+
+/* The list has changed while it is not being read. */
+static void server_schedule_list(struct server *server) {
+    int64_t delay_ms = server->listed_ms + MCP_LIST_MS - server_now_ms();
+    if (server->list_timer != 0) return;
+    if (delay_ms > 0) server->list_timer = tn_post((uint64_t)delay_ms, on_list_delay_over, server);
+    if (server->list_timer == 0) server_list_again(server);
+}
+
 static void on_tools_listed(struct server *server) {
+    bool changed = server->list_changed;
     registering_end(server);
-    if (server->list_changed) {
-        server->list_changed = false;
+    server->list_changed = false;
+    if (changed && server->lists_at_once < MCP_LISTS_AT_ONCE) {
+        server->lists_at_once++;
         if (server->settled) server->until_ms = server_now_ms() + connect_timeout_ms(server);
         server_request_list_page(server);
         return;
     }
     server->listing = false;
+    server->listed_ms = server_now_ms();
     server->state = SERVER_READY;
     if (!server->removable && server->complete) catalogue_store(server);
+    if (changed) server_schedule_list(server);
     server_settle(server);
     servers_notify_waiters(server);
     calls_start_waiting(server);
@@ -352,7 +378,8 @@ static void on_session_ready(void *user) {
     server->ready_ms = server_now_ms();
     server->failures = 0;
     server->complete = true;
-    server->lists = 0;
+    server->lists_at_once = 0;
+    server->listed_ms = 0;
     server_set_error(server, NULL);
     server->state = SERVER_LISTING;
     if (servers_are_ending()) return;
@@ -366,14 +393,11 @@ static void on_session_ready(void *user) {
 
 static void on_server_list_changed(void *user, enum session_list list) {
     struct server *server = user;
-    if (list != LIST_TOOLS || ++server->lists > MCP_LISTS_MAX) return; /* other lists are not stored */
-    if (server->listing) {
+    if (list != LIST_TOOLS) return; /* other lists are not stored */
+    if (server->listing)
         server->list_changed = true;
-    } else {
-        server->listing = true;
-        server->until_ms = server_now_ms() + connect_timeout_ms(server);
-        server_request_list_page(server);
-    }
+    else
+        server_schedule_list(server);
 }
 
 static void on_server_progress(void *user, int64_t request, tn_value params) { calls_progress(user, request, params); }

@@ -29,13 +29,15 @@ struct server {
     struct tool *tools;
     uint32_t tool_count, skipped;
     uint32_t added; /* tools ever registered */
-    uint32_t lists; /* lists read in this connection */
     struct call *calls;
     /* The list of tools that is being read. */
     tn_value cursor;
     uint32_t pages;
     int64_t until_ms;           /* monotonic clock: the list ends by then, or fails */
     bool listing, list_changed; /* the list is being read; it has changed meanwhile */
+    uint32_t lists_at_once;     /* that were read again as soon as the list had changed */
+    int64_t listed_ms;          /* monotonic clock: the end of the last list */
+    uint64_t list_timer;        /* the post that reads the list again; 0: none */
     bool complete;              /* no page of it has failed */
     bool legacy, settled;
     bool sse;            /* the transport of 2024-11-05 is used, because the server has refused the newer one */

@@ -54,6 +54,8 @@ struct session {
     int64_t listen_ms;     /* monotonic clock: when it was opened */
 
     uint64_t stray_count; /* messages that belong to no request */
+    uint32_t log_count;   /* messages of its log since log_ms, on the monotonic clock */
+    int64_t log_ms;
 };
 
 /* A session never returns to an earlier state. */
@@ -478,12 +480,25 @@ static void on_server_rpc_request(void *user, tn_value id, const char *method, t
     }
 }
 
+/* Returns false if the server has logged too much within MCP_LOGS_MS. */
+static bool session_may_log(struct session *session) {
+    int64_t now_ms = tn.core->monotonic_ns(tn.host) / 1000000;
+    if (now_ms - session->log_ms > MCP_LOGS_MS) session->log_count = 0;
+    if (session->log_count == 0) session->log_ms = now_ms;
+    if (session->log_count == MCP_LOGS_MAX)
+        log_format(TN_LOG_WARN, "server `%s`: it has logged %d messages within %d s; the next ones are left out",
+                   session->options.name, MCP_LOGS_MAX, MCP_LOGS_MS / 1000);
+    if (session->log_count <= MCP_LOGS_MAX) session->log_count++;
+    return session->log_count <= MCP_LOGS_MAX;
+}
+
 static void on_log_notification(struct session *session, tn_value params) {
     static const struct {
         const char *word;
         int32_t level;
     } levels[] = {{"debug", TN_LOG_DEBUG}, {"info", TN_LOG_INFO}, {"notice", TN_LOG_INFO}, {"warning", TN_LOG_WARN}};
     int32_t level = TN_LOG_ERROR;
+    if (!session_may_log(session)) return;
     const char *word = tn_get_text(params, "level", "error"), *logger = tn_get_text(params, "logger", NULL);
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         if (strcmp(word, levels[i].word) == 0) level = levels[i].level;

@@ -1,13 +1,13 @@
 /*
  * content.c - reads parts with media (images, files, audio) that contain base64, bytes or a URL.
  *
- * Services accept only some of these forms, so a data: URL and bytes are converted to base64. If the part has no media
- * type, the type is detected by the first bytes.
+ * Services accept only some of these forms, so a data: URL and bytes are converted to base64, and raw PCM to a WAV
+ * file. If the part has no media type, the type is detected by the first bytes.
  */
 #include "internal.h"
 #include <tenon/base64.h>
 
-static tn_value media_to_base64(const void *bytes, uint64_t length) {
+tn_value model_bytes_to_base64(const void *bytes, uint64_t length) {
     if (length > (uint64_t)TN_HTTP_BODY_MAX) return NULL;
     char *text = model_memory_alloc(TN_BASE64_SIZE(length) + 1);
     if (text == NULL) return NULL;
@@ -16,7 +16,7 @@ static tn_value media_to_base64(const void *bytes, uint64_t length) {
     return value;
 }
 
-static const char *media_detect_type(const unsigned char *bytes, uint64_t length) {
+const char *model_detect_media_type(const unsigned char *bytes, uint64_t length) {
     static const struct {
         uint64_t at, length;
         const char *bytes, *type;
@@ -51,6 +51,22 @@ static bool media_read_data_url(struct model_media *media, const char *url, uint
     return media->data != NULL;
 }
 
+/* Models do not accept raw PCM, as a service for speech returns it. */
+static void media_convert_pcm(struct model_media *media) {
+    struct tn_pcm pcm;
+    uint64_t length = 0;
+    const char *text = tn_chars(media->data, &length);
+    if (text == NULL || !tn_pcm_read(media->media_type, &pcm)) return;
+    unsigned char *samples = model_memory_alloc(length);
+    if (samples == NULL) return;
+    tn_value file = model_pcm_to_wav(samples, tn_base64_take(text, length, samples, length), &pcm);
+    model_memory_free(samples);
+    if (file == NULL) return;
+    tn_release(media->data);
+    media->data = file;
+    media->media_type = "audio/wav";
+}
+
 bool model_media_init(struct model_media *media, tn_value part) {
     tn_value url = tn_get(part, "url"), data = tn_get(part, "data"), id = tn_get(part, "file_id");
     uint64_t length = 0;
@@ -64,7 +80,7 @@ bool model_media_init(struct model_media *media, tn_value part) {
     if (tn.value->kind(id) == TN_STRING) media->file_id = id;
     if (tn.value->kind(data) == TN_BYTES) {
         const void *bytes = tn.value->as_bytes(data, &length);
-        media->data = media_to_base64(bytes, length);
+        media->data = model_bytes_to_base64(bytes, length);
     } else if (tn.value->kind(data) == TN_STRING) {
         text = tn_chars(data, &length);
         if (length > 5 && strncmp(text, "data:", 5) == 0) {
@@ -77,8 +93,9 @@ bool model_media_init(struct model_media *media, tn_value part) {
     if (media->media_type == NULL && media->data != NULL) {
         unsigned char first[16];
         text = tn_chars(media->data, &length);
-        media->media_type = media_detect_type(first, tn_base64_take(text, length, first, sizeof first));
+        media->media_type = model_detect_media_type(first, tn_base64_take(text, length, first, sizeof first));
     }
+    media_convert_pcm(media);
     return media->url != NULL || media->data != NULL || media->file_id != NULL;
 }
 

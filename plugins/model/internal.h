@@ -7,6 +7,7 @@
 #include "model.h"
 #include <tenon/util/build.h>
 #include <tenon/util/text.h>
+#include <tenon/util/wav.h>
 
 void *model_memory_alloc(uint64_t size); /* zeroed; NULL if allocation fails */
 void model_memory_free(void *memory);
@@ -23,6 +24,13 @@ void model_call_end(struct model_call *call);
 bool model_answer_flush(struct model_call *call);
 /* The stream ended successfully: emits `done`, and completes the task as soon as all deltas are emitted. */
 void model_answer_end(struct model_call *call);
+
+/* content.c */
+tn_value model_bytes_to_base64(const void *bytes, uint64_t length); /* a new reference; NULL: too long, or no memory */
+const char *model_detect_media_type(const unsigned char *bytes, uint64_t length); /* NULL: unknown */
+
+/* audio.c: Returns a WAV file with these samples as base64, a new reference, or NULL. */
+tn_value model_pcm_to_wav(const void *samples, uint64_t length, const struct tn_pcm *pcm);
 
 /* names.c */
 bool model_names_init(struct model_call *call);

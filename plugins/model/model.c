@@ -167,9 +167,9 @@ static void model_call_read_messages(struct model_call *call) {
     call->messages = tn_finish(builder);
 }
 
-static const char *const option_names[] = {
-    "temperature",         "top_p",     "max_tokens", "stop",       "seed",   "tool_choice",
-    "parallel_tool_calls", "reasoning", "modalities", "dimensions", "purpose"};
+static const char *const option_names[] = {"temperature", "top_p",       "max_tokens",          "stop",
+                                           "seed",        "tool_choice", "parallel_tool_calls", "reasoning",
+                                           "modalities",  "speech",      "dimensions",          "purpose"};
 
 /* Returns the members of both objects; those of `overrides` take precedence. A new reference. */
 static tn_value object_merge_members(tn_value base, tn_value overrides) {

@@ -169,6 +169,14 @@ tn_value model_get_config(const struct model_call *call, const char *name);
 /* True unless the configuration has `stream: false`. */
 bool model_is_streaming(const struct model_call *call);
 
+/* True if the answer should contain "image" or "audio", by `modalities`; without it, `speech` asks for audio. */
+bool model_wants(const struct model_call *call, const char *modality);
+/* For a provider without speech: fails with UNSUPPORTED if the answer should contain anything but text and, if
+ * `images`, images. `returned` says what the provider returns: "text and images". */
+void model_refuse_modalities(struct model_call *call, bool images, const char *returned);
+/* A member of the option `speech`, "voice" or "format"; `otherwise` if it is absent. */
+const char *model_get_speech(const struct model_call *call, const char *name, const char *otherwise);
+
 /*
  * Returns the name of a tool for the service: letters, digits, _ and -, at most TN_TOOL_NAME_MAX, starting with a
  * letter or _. Names that already comply stay unchanged. No two tools of a call share a name. `name` may be any Tenon
@@ -215,6 +223,24 @@ void model_set_part_extra(struct model_call *call, const char *key, tn_value val
 void model_end_part(struct model_call *call);
 /* Adds a complete part, unchanged. */
 void model_add_part(struct model_call *call, tn_value part);
+
+/* The audio of an answer, which arrives in pieces (audio.c). Zeroed at first. */
+struct model_audio {
+    unsigned char *bytes;
+    uint64_t length, capacity;
+};
+#define MODEL_AUDIO_MAX (TN_HTTP_BODY_MAX - 64) /* bytes of the audio of one answer, without the header of a file */
+/* Appends a piece of base64. Fails the call if it is something else, or more than MODEL_AUDIO_MAX bytes with the
+ * others.
+ */
+void model_audio_add(struct model_call *call, struct model_audio *audio, tn_value base64);
+/*
+ * Adds the pieces as one part, and starts again; nothing if there are none. `media_type` may be NULL: it is detected.
+ * Raw PCM becomes a WAV file, unless `speech.format` is "pcm16"; also what is declared as WAV and has no header.
+ * `extra` becomes the provider's member of the part's `extra`; it may be NULL.
+ */
+void model_audio_finish(struct model_call *call, struct model_audio *audio, const char *media_type, tn_value extra);
+void model_audio_release(struct model_audio *audio);
 
 /*
  * Adds a piece of the tool call that has the number `index` in the service's answer. Numbers need not be consecutive.

@@ -192,7 +192,7 @@ static void chat_put_message(struct model_call *call, tn_builder *builder, tn_va
         chat_put_content(call, builder, content);
     else if (tool && openai_dialect(call)->tool_media == NULL && chat_has_media(content))
         chat_put_text_of_media(builder, content);
-    else if (!ai || !openai_put_thinking(call, builder, content))
+    else if (!ai || (!openai_put_audio_id(call, builder, message) && !openai_put_thinking(call, builder, content)))
         tn_put_take(builder, "content", openai_join_text(content));
     if (ai) chat_put_reasoning(call, builder, message);
     if (ai) chat_put_calls(call, builder, message);
@@ -338,14 +338,6 @@ static void chat_put_reasoning_effort(const struct model_call *call, tn_builder 
     }
 }
 
-static void chat_put_modalities(struct model_call *call, tn_builder *builder) {
-    tn_value modalities = model_get_option(call, "modalities");
-    if (tn.value->count(modalities) > 1 && openai_dialect(call)->is_own)
-        model_fail(call, "UNSUPPORTED", "chat cannot return images: set `api: responses`, or remove `modalities`");
-    else if (tn.value->count(modalities) > 1)
-        tn_put(builder, "modalities", modalities);
-}
-
 static void chat_put_format(const struct model_call *call, tn_builder *builder) {
     const char *structured = openai_dialect(call)->structured;
     if (call->schema == NULL || structured == NULL || strcmp(structured, "prompt") == 0) return;
@@ -368,12 +360,12 @@ static void chat_put_options(struct model_call *call, tn_builder *builder) {
     if (dialect->seed != NULL) model_put_option(call, builder, "seed", dialect->seed);
     model_put_option(call, builder, "max_tokens", dialect->max_tokens);
     chat_put_reasoning_effort(call, builder);
-    chat_put_modalities(call, builder);
+    openai_put_modalities(call, builder);
     chat_put_format(call, builder);
 }
 
 void openai_chat_start(struct model_call *call) {
-    bool stream = model_is_streaming(call);
+    bool stream = model_is_streaming(call) && openai_speech_streams(call);
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "model", call->model->name);

@@ -1,16 +1,14 @@
 /*
  * chat_extras.c - what some servers send beside the texts and calls: reasoning_details (OpenRouter), citations and
- * search results (Perplexity, xAI), audio.
+ * search results (Perplexity, xAI); and audio (chat_speech.c).
  *
  * They are collected while the answer arrives, because each event of a stream repeats or continues them, and become
  * parts and `extra` when it ends. reasoning_details must be sent back unchanged; the pieces of one text are joined, as
  * OpenRouter asks for.
  */
 #include "openai.h"
-#include <tenon/base64.h>
 
-#define AUDIO_MAX   (64u << 20) /* bytes of the audio of one answer */
-#define SOURCES_MAX 1000u       /* citations of one answer; more are ignored */
+#define SOURCES_MAX 1000u /* citations of one answer; more are ignored */
 
 /* ---- reasoning_details ---- */
 
@@ -65,80 +63,6 @@ static void details_finish(struct model_call *call, tn_value pieces) {
     tn_value details = tn_finish(builder);
     model_set_extra(call, "reasoning_details", details);
     tn_release(details);
-}
-
-/* ---- Audio ---- */
-
-static void audio_read(struct model_call *call, struct chat_extras *extras, tn_value audio) {
-    uint64_t length = 0;
-    const char *chars = tn_chars(tn_get(audio, "data"), &length);
-    if (tn.value->kind(audio) != TN_OBJECT) return;
-    extras->has_audio = true;
-    if (openai_is_text(tn_get(audio, "id")) && extras->audio_id == NULL)
-        extras->audio_id = tn_retain(tn_get(audio, "id"));
-    model_add_text(call, tn_get(audio, "transcript"));
-    if (chars == NULL || length == 0) return;
-    uint64_t wanted = extras->audio_length + length;
-    if (!tn_is_base64(chars, length) || wanted > AUDIO_MAX) {
-        model_fail_response(call, wanted > AUDIO_MAX ? "more than 64 MiB of audio" : "audio that is not base64");
-        return;
-    }
-    if (wanted > extras->audio_capacity) {
-        char *grown = tn.core->alloc(tn.host, wanted * 2);
-        if (grown == NULL) {
-            model_fail(call, "LIMIT", "not enough memory for the audio of the answer");
-            return;
-        }
-        if (extras->audio_length > 0) memcpy(grown, extras->audio, extras->audio_length);
-        tn.core->release(tn.host, extras->audio);
-        extras->audio = grown;
-        extras->audio_capacity = wanted * 2;
-    }
-    extras->audio_length += tn_base64_take(chars, length, (unsigned char *)extras->audio + extras->audio_length,
-                                           extras->audio_capacity - extras->audio_length);
-}
-
-/* The type of what was requested: a stream has no header from which it could be read. */
-static const char *audio_media_type(const struct model_call *call) {
-    static const char *const types[][2] = {{"wav", "audio/wav"},   {"mp3", "audio/mpeg"},
-                                           {"flac", "audio/flac"}, {"opus", "audio/opus"},
-                                           {"aac", "audio/aac"},   {"pcm16", "audio/pcm;rate=24000"}};
-    const char *format = tn_get_text(tn_get(model_get_option(call, "extra"), "audio"), "format", "");
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if (strcmp(types[i][0], format) == 0) return types[i][1];
-    return NULL;
-}
-
-static void audio_finish(struct model_call *call, const struct chat_extras *extras) {
-    uint64_t room = TN_BASE64_SIZE(extras->audio_length) + 1;
-    char *text = tn.core->alloc(tn.host, room);
-    if (text == NULL) return;
-    char *end = tn_base64_put(text, extras->audio, extras->audio_length);
-    tn_value data = tn_text_n(text, (uint64_t)(end - text));
-    tn.core->release(tn.host, text);
-    struct model_media media;
-    tn_value bare = tn_build("{s:v}", "data", data);
-    const char *type = audio_media_type(call);
-    tn_builder *builder = tn_builder_new();
-    openai_begin_item(builder, NULL, "audio");
-    bool known = bare != NULL && model_media_init(&media, bare);
-    if (type == NULL && known) type = media.media_type;
-    tn_put_text(builder, "media_type", type != NULL ? type : "application/octet-stream");
-    tn_put(builder, "data", data);
-    if (extras->audio_id != NULL) {
-        tn_put_begin(builder, "extra", TN_OBJECT);
-        tn_put_begin(builder, "openai", TN_OBJECT);
-        tn_put(builder, "id", extras->audio_id);
-        tn.value->end(builder);
-        tn.value->end(builder);
-    }
-    tn.value->end(builder);
-    tn_value part = tn_finish(builder);
-    model_add_part(call, part);
-    if (known) model_media_finish(&media);
-    tn_release(part);
-    tn_release(bare);
-    tn_release(data);
 }
 
 /* ---- Citations ---- */
@@ -233,7 +157,7 @@ void openai_extras_read_message(struct model_call *call, tn_value message, bool 
         if (member != NULL) model_add_reasoning(call, tn_get(tn.value->at(details, i), member));
     }
     openai_append_all(&extras->details, details);
-    audio_read(call, extras, tn_get(message, "audio"));
+    openai_speech_read(call, tn_get(message, "audio"));
     keep(&extras->citations, tn_get(message, "citations"));
 }
 
@@ -246,11 +170,10 @@ void openai_extras_read_answer(struct model_call *call, tn_value json) {
 void openai_extras_finish(struct model_call *call) {
     struct chat_extras *extras = &((struct openai_call *)call->provider_data)->extras;
     if (extras->details != NULL) details_finish(call, extras->details);
-    if (extras->audio_length > 0 && extras->has_audio) audio_finish(call, extras);
-    extras->has_audio = false; /* a second finish_reason adds nothing again */
+    openai_speech_finish(call);
     if (!extras->is_cited) citations_finish(call, extras);
     if (!extras->is_cited) references_finish(call, extras->references);
-    extras->is_cited = true;
+    extras->is_cited = true; /* a second finish_reason adds nothing again */
 }
 
 void openai_extras_release(struct chat_extras *extras) {
@@ -259,5 +182,5 @@ void openai_extras_release(struct chat_extras *extras) {
     tn_release(extras->results);
     tn_release(extras->references);
     tn_release(extras->audio_id);
-    tn.core->release(tn.host, extras->audio);
+    model_audio_release(&extras->audio);
 }

@@ -48,7 +48,8 @@ static const struct {
              {"call_ids", offsetof(struct openai_dialect, call_ids)},
              {"tool_media", offsetof(struct openai_dialect, tool_media)},
              {"media", offsetof(struct openai_dialect, media)},
-             {"think", offsetof(struct openai_dialect, think)}};
+             {"think", offsetof(struct openai_dialect, think)},
+             {"speech", offsetof(struct openai_dialect, speech)}};
 
 static const char *text_or_null(tn_value object, const char *name) { return tn_get_text(object, name, NULL); }
 
@@ -94,6 +95,7 @@ int32_t openai_dialect_create(struct model *model) {
                                        .call_ids = "any",
                                        .tool_media = "user",
                                        .think = own ? "never" : "start",
+                                       .speech = own || unknown ? "any" : NULL,
                                        .stream_options = true,
                                        .strict = true,
                                        .format_name = true,
@@ -105,7 +107,8 @@ int32_t openai_dialect_create(struct model *model) {
                                        .parallel_tool_calls = true,
                                        .extra_content = unknown,
                                        .is_own = own,
-                                       .details_back = unknown};
+                                       .details_back = unknown,
+                                       .audio_back = own || unknown};
     dialect_read(dialect, model->config);
     if (dialect->reasoning_out != NULL && strcmp(dialect->reasoning_out, "reasoning_details") == 0)
         dialect->details_back = true;

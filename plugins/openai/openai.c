@@ -225,6 +225,7 @@ static const struct model_provider openai = {
     .event = openai_event,
     .answer = openai_answer,
     .error = openai_error,
+    .retry = openai_speech_retry,
     .release = openai_release,
     .has_embeddings = true,
 };

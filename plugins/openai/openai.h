@@ -24,9 +24,8 @@ struct chat_extras {
     tn_value results;    /* search_results, an array, or NULL */
     tn_value references; /* ids of Mistral's references, each once; an array, or NULL */
     tn_value audio_id;   /* of the audio of the answer, or NULL */
-    char *audio;         /* its bytes */
-    uint64_t audio_length, audio_capacity;
-    bool has_audio, is_cited;
+    struct model_audio audio;
+    bool is_cited;
 };
 
 /* The state of one call. */
@@ -42,6 +41,8 @@ struct openai_call {
     tn_value background_id; /* stored.c: of the response that runs at the service; NULL: none */
     uint64_t poll_timer;    /* stored.c: 0: none */
     bool keep_items;        /* `items` contains data that the message does not */
+    bool sent_audio_id;     /* chat_speech.c: the request names audio that the service keeps, which may be gone */
+    bool forgot_audio;      /* the service refused such a request: the next one has the text instead */
     bool received;          /* a part of the answer was received */
 };
 
@@ -53,6 +54,20 @@ void openai_chat_answer(struct model_call *call, tn_value json);
 void openai_think_add(struct model_call *call, tn_value text);
 /* The text is complete: adds what is still pending. */
 void openai_think_end(struct model_call *call);
+
+/* ---- chat_speech.c: speech of Chat Completions ---- */
+
+/* Writes `modalities` and `audio`. */
+void openai_put_modalities(struct model_call *call, tn_builder *builder);
+/* False if the answer must be requested in one piece, because the service does not stream the format of its audio. */
+bool openai_speech_streams(const struct model_call *call);
+/* Writes the id of the audio in a message of the model instead of its text. False: the text must be sent. */
+bool openai_put_audio_id(struct model_call *call, tn_builder *builder, tn_value message);
+/* `retry` of the provider's table. */
+bool openai_speech_retry(struct model_call *call, int64_t status, const char *code);
+/* Reads `audio` of a message or a delta, and adds its part. */
+void openai_speech_read(struct model_call *call, tn_value audio);
+void openai_speech_finish(struct model_call *call);
 
 /* chat_extras.c: reads reasoning_details, extra audio and citations of a message, a delta or the answer. */
 void openai_extras_read_message(struct model_call *call, tn_value message, bool has_reasoning);

@@ -42,8 +42,31 @@ static const struct document *document_open(struct documents *documents, const c
     return document;
 }
 
-bool documents_open(struct documents *documents, const char *path, struct document_node *root) {
+/* Resolves the links of a path, or of the folder that it is in. Free it with free(). */
+static char *resolve_folder(const char *path, bool is_file) {
+    const char *slash = is_file ? strrchr(path, '/') : NULL;
+    struct tn_text_buffer folder = {.limit = 4096};
+    if (slash != NULL) tn_text_append_n(&folder, path, (uint64_t)(slash - path + 1));
+    if (slash == NULL) tn_text_append(&folder, is_file ? "." : path);
+    char *resolved = folder.status == TN_OK ? realpath(tn_text_chars(&folder), NULL) : NULL;
+    tn_text_free(&folder);
+    return resolved;
+}
+
+/* True if the file is in the folder or below it. A file that does not exist is not outside. */
+static bool is_inside(const struct documents *documents, const char *path) {
+    char *resolved = realpath(path, NULL);
+    size_t length = documents->folder != NULL ? strlen(documents->folder) : 0;
+    while (length > 0 && documents->folder[length - 1] == '/') length--;
+    bool inside = resolved == NULL || (documents->folder != NULL && strncmp(resolved, documents->folder, length) == 0 &&
+                                       resolved[length] == '/');
+    free(resolved);
+    return inside;
+}
+
+bool documents_open(struct documents *documents, const char *path, const char *folder, struct document_node *root) {
     const struct document *document = document_open(documents, path);
+    documents->folder = resolve_folder(folder != NULL ? folder : path, folder == NULL);
     *root = (struct document_node){document, document != NULL ? document->root : NULL};
     return root->value != NULL;
 }
@@ -57,6 +80,8 @@ void documents_finish(struct documents *documents) {
         tn.core->release(tn.host, document);
     }
     documents->count = 0;
+    free(documents->folder);
+    documents->folder = NULL;
 }
 
 /* ---- References ---- */
@@ -104,7 +129,12 @@ static const struct document *document_sibling_path(struct documents *documents,
     if (length > 8 && (strncmp(name, "http://", 7) == 0 || strncmp(name, "https://", 8) == 0)) return NULL;
     if (name[0] != '/' && slash != NULL) tn_text_append_n(&path, from->path, (uint64_t)(slash - from->path + 1));
     (void)decode_pointer_segment(&path, name, length);
-    const struct document *found = path.status != TN_OK ? NULL : document_open(documents, tn_text_chars(&path));
+    bool inside = path.status == TN_OK && is_inside(documents, tn_text_chars(&path));
+    const struct document *found = inside ? document_open(documents, tn_text_chars(&path)) : NULL;
+    if (!inside && !documents->quiet)
+        log_document_error(from->path,
+                           "a reference leads out of the folder of the description; `reference_root` of the "
+                           "service permits another folder");
     tn_text_free(&path);
     return found;
 }

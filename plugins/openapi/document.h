@@ -27,6 +27,7 @@ struct document {
 
 struct documents {
     struct document *first;
+    char *folder; /* the resolved path of the folder that references may not leave */
     uint32_t count;
     bool quiet; /* log nothing */
 };
@@ -37,7 +38,8 @@ struct document_node {
     tn_value value;
 };
 
-bool documents_open(struct documents *documents, const char *path, struct document_node *root);
+/* References may lead to files below `folder`; NULL: below the folder of the description. */
+bool documents_open(struct documents *documents, const char *path, const char *folder, struct document_node *root);
 void documents_finish(struct documents *documents);
 
 /* Follows `$ref` until a value without one. A reference without a target is logged; the result is empty. */

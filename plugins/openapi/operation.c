@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <tenon/util/build.h>
 
+#define TITLE_MAX         190
 #define DOCUMENTATION_MAX 8000
 
 /* ---- Parameters ---- */
@@ -223,8 +224,8 @@ static void put_operation_id(struct tn_text_buffer *out, const char *name) {
     while (out->length > 0 && out->bytes[out->length - 1] == '_') out->bytes[--out->length] = 0;
 }
 
-static tn_value make_tool_id(const struct operation *operation, tn_value node) {
-    const char *operation_id = tn_get_text(node, "operationId", NULL);
+/* `operation_id` may be NULL. */
+static tn_value make_tool_id(const struct operation *operation, const char *operation_id) {
     struct tn_text_buffer id = {.limit = 200};
     tn_text_append(&id, operation->service->name);
     tn_text_append(&id, ".");
@@ -245,19 +246,17 @@ static tn_value make_tool_id(const struct operation *operation, tn_value node) {
     return tn_text_finish(&id);
 }
 
-/* One line of at most 200 bytes, cut between characters. */
+/* The first line that has a text, cut between characters. */
 static tn_value operation_make_title(const struct operation *operation, tn_value node) {
     const char *summary = tn_get_text(node, "summary", "");
     struct tn_text_buffer title = {.limit = 600};
-    if (summary[strspn(summary, " \t\r\n")] == 0) {
+    summary += strspn(summary, " \t\r\n");
+    if (*summary == 0) {
         tn_text_append(&title, tn_chars(operation->method, NULL));
         tn_text_append(&title, " ");
         summary = tn_chars(operation->path, NULL);
     }
-    for (size_t i = 0; summary[i] != 0 && summary[i] != '\n' && summary[i] != '\r' && i < 190; i++)
-        tn_text_append_n(&title, &summary[i], 1);
-    while (title.length > 180 && ((unsigned char)title.bytes[title.length - 1] & 0x80) != 0)
-        title.bytes[--title.length] = 0;
+    tn_text_append_n(&title, summary, tn_utf8_cut(summary, strcspn(summary, "\r\n"), TITLE_MAX));
     return tn_text_finish(&title);
 }
 
@@ -361,12 +360,17 @@ void operation_set_identity(const struct service_reader *reader, struct operatio
     operation->service = reader->service;
     operation->method = tn_text(method);
     operation->path = tn_text(path);
-    operation->id = make_tool_id(operation, node.value);
+    operation->id = make_tool_id(operation, tn_get_text(node.value, "operationId", NULL));
     operation->operation_id = tn_retain(tn_get(node.value, "operationId"));
     if (tn_chars(operation->operation_id, NULL) == NULL) {
         tn_release(operation->operation_id);
         operation->operation_id = NULL;
     }
+}
+
+void operation_rename(struct operation *operation) {
+    tn_release(operation->id);
+    operation->id = make_tool_id(operation, NULL);
 }
 
 bool operation_read(struct service_reader *reader, struct operation *operation, struct document_node item,

@@ -25,6 +25,8 @@ struct service_reader {
  */
 void operation_set_identity(const struct service_reader *reader, struct operation *operation, const char *method,
                             const char *path, struct document_node node);
+/* Names the operation after its method and path, and not after its operationId. */
+void operation_rename(struct operation *operation);
 /*
  * Fills the rest of `operation` from the Operation Object `node` of the Path Item `item`. Returns false if the
  * operation cannot be a tool; the reason has been logged.

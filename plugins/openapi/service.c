@@ -227,6 +227,24 @@ static bool is_included(tn_value patterns, const struct operation *operation) {
     return false;
 }
 
+/* An operation that was renamed can be selected by its name, but not by a pattern: it would match other operations. */
+static bool is_included_as_renamed(tn_value names, struct operation *operation) {
+    struct operation renamed = *operation;
+    renamed.id = tn_retain(operation->id);
+    operation_rename(&renamed);
+    const char *id = tn_chars(renamed.id, NULL) + strlen(operation->service->name) + 1;
+    bool found = false;
+    for (uint64_t i = 0, count = tn.value->count(names); i < count && !found; i++)
+        found = strcmp(tn_chars(tn.value->at(names, i), NULL), id) == 0;
+    if (!found) {
+        tn_release(renamed.id);
+        return false;
+    }
+    tn_release(operation->id);
+    operation->id = renamed.id;
+    return true;
+}
+
 static bool is_name_used(const struct service *service, tn_value id) {
     for (uint32_t i = 0; i < service->count; i++)
         if (tn.value->equal(service->operations[i].id, id)) return true;
@@ -239,7 +257,9 @@ static void read_service_operation(struct service_reader *reader, tn_value wante
     struct operation operation = {0};
     tn_value shared = tn_get(reader->root.value, "security");
     operation_set_identity(reader, &operation, method, path, node);
-    bool good = is_included(wanted, &operation);
+    bool good = is_included(wanted, &operation) || is_included_as_renamed(wanted, &operation);
+    /* Different operationIds can make the same id: the later one is named after its method and path. */
+    if (good && is_name_used(service, operation.id)) operation_rename(&operation);
     if (good && (service->count >= OPERATIONS_MAX || reader->nodes >= NODES_MAX)) {
         service->left_out++;
         good = false;
@@ -341,7 +361,8 @@ struct service *service_read(const char *name, tn_value section) {
     struct service_reader reader = {.service = service};
     reader.library.documents = &reader.documents;
     read_service_limits(service, section);
-    bool good = documents_open(&reader.documents, tn_get_text(section, "document", ""), &reader.root) &&
+    bool good = documents_open(&reader.documents, tn_get_text(section, "document", ""),
+                               tn_get_text(section, "reference_root", NULL), &reader.root) &&
                 check_openapi_version(&reader) && read_base_url(service, section, &reader) &&
                 read_security_schemes(service, section, &reader) && read_service_operations(&reader, section);
     schema_library_finish(&reader.library);

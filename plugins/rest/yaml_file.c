@@ -6,8 +6,11 @@
  */
 #include "yaml_file.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <yaml.h>
 
 static void log_yaml_error(const char *path, const char *what, size_t line) {
@@ -145,9 +148,14 @@ tn_value yaml_read_file(const char *path, const char *name) {
     struct tn_text_buffer text = {.limit = YAML_BYTES_MAX};
     char chunk[65536];
     size_t got;
-    FILE *file = fopen(path, "re");
+    struct stat status;
+    /* A reference can name a FIFO, whose open or read would wait. */
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool regular = descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *file = regular ? fdopen(descriptor, "r") : NULL;
     if (file == NULL) {
-        log_yaml_error(name, strerror(errno), 0);
+        log_yaml_error(name, descriptor < 0 || regular ? strerror(errno) : "found no regular file, expected one", 0);
+        if (descriptor >= 0) (void)close(descriptor);
         return NULL;
     }
     while ((got = fread(chunk, 1, sizeof(chunk), file)) > 0 && text.status == TN_OK)

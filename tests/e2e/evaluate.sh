@@ -24,7 +24,7 @@ judge:
 cases:
   - {id: equal, input: $(ask "always 42"), expect: {equals: always 42}}
   - {id: text, input: $(ask "42 and 43"), expect: {contains: ["42"]}}
-  - {id: check, input: $(ask "42"), expect: {check: ["answer.contains('4')", "size(output.messages) == 2", "usage.total_tokens > 0 && ms >= 0.0 && cost == 0.0"]}}
+  - {id: check, input: $(ask "42"), expect: {check: ["answer.contains('4')", "size(output.messages) == 2", "usage.total_tokens > 0 && ms >= 0.0 && cost == null"]}}
   - {id: shape, input: $(ask '[42]'), answer: "size(output.messages)", expect: {schema: {const: 2}}}
   - {id: judged, input: $(ask "42?"), expect: {rubric: Does not hedge.}}
 Y
@@ -101,9 +101,33 @@ cases: {file: cases.yaml}' "cases.yaml"
 echo '{' >bad.jsonl
 mistake 'document: answer.yaml
 cases: {file: bad.jsonl}' "bad.jsonl:1: "
+# A mistake in a later model is found before the first one costs money.
+mistake 'document: answer.yaml
+models: {first: {}, second: nothing:x}
+cases: [{input: {messages: a}}]' "no plugin offers the model \`nothing\`"
+[ ! -s "$work/out" ] || fails "the first model was evaluated"
+mistake 'document: answer.yaml
+models: {first: [5]}
+cases: [{input: {messages: a}}]' '`first` in `models` of the suite: models.default: expected'
+printf 'document: answer.yaml\nmodels: {first: {defalt: scripted}}\ncases: [{input: {messages: a}}]\n' >role.yaml
+run tenon evaluate role.yaml
+expect_code 2 && expect_in err '`models` of the suite: defalt=…: neither the document nor tenon.yaml has a role `defalt`; did you mean `default`?'
+# Without a price, the cost is not known.
+printf 'document: answer.yaml\nthresholds: {cost: 1}\ncases: [{input: {messages: a}, expect: {check: "cost < 1.0"}}]\n' >cost.yaml
+run tenon evaluate cost.yaml
+expect_code 1 && expect_in out "1 runs used a model without a price" && expect_in out "does not accept null"
+echo 'prices: {"scripted*": {input: 1, output: 1}}' >tenon.yaml
+run tenon evaluate cost.yaml --against before.jsonl
+expect_code 0 && expect_in out "before.jsonl has no result of these cases, documents and models"
+rm tenon.yaml
 printf 'document: answer.yaml\ncases: [{input: {messages: [{type: user, content: x}]}, expect: {rubric: good}}]\n' >rubric.yaml
 run tenon evaluate rubric.yaml
 expect_code 2 && expect_in err "no model that grades it"
+sed 's/^cases/judge: nothing:x\ncases/' rubric.yaml >judge.yaml
+run tenon evaluate judge.yaml
+expect_code 2 && expect_in err "the judge: no plugin offers the model \`nothing\`"
+run tenon evaluate cost.yaml --model wirter=scripted
+expect_code 2 && expect_in err '--model wirter=…: neither'
 echo 'models: {judge: {provider: scripted, replies: [no idea]}}' >tenon.yaml
 run tenon evaluate rubric.yaml
 expect_code 1 && expect_in out "the judge answered no idea; expected"
@@ -127,10 +151,15 @@ cases:
   - {input: $(ask slow)}
   - {input: $(ask slow)}
 Y
-"$TENON" evaluate slow.suite.yaml --out slow.jsonl >"$work/out" 2>"$work/err" &
+"$TENON" evaluate slow.suite.yaml --out slow.jsonl >slow.out 2>slow.err &
 wait_until test -s slow.jsonl
 code=0
+run tenon evaluate slow.suite.yaml --out slow.jsonl --resume
+expect_code 2 && expect_in err "another process writes to slow.jsonl"
 kill -INT $!
 wait $! || code=$?
 last="tenon evaluate, interrupted"
+mv slow.out "$work/out"
+mv slow.err "$work/err"
+expect_in out "slow.yaml                -                     1      0      0 100.0%"
 expect_code 130 && expect_in err "1 of 3 runs have a result; continue with --resume"

@@ -15,6 +15,7 @@ follow "$documentation/samples/from-langgraph/README.md" "$documentation/samples
 follow "$documentation/host/server/acp/README.md" "$documentation/samples/first-agent"
 follow "$documentation/samples/chat/README.md" "$documentation/samples/chat"
 follow "$documentation/samples/retrieval/README.md" "$documentation/samples/retrieval"
+follow "$documentation/samples/evaluate/README.md" "$documentation/samples/evaluate"
 follow "$documentation/samples/deep-research/README.md" "$documentation/samples/deep-research"
 # Strategies: a copy of the installed folder.
 follow "$documentation/plugins/strategies/README.md"

@@ -9,9 +9,18 @@ expect_code 0 && expect_in out "openai             stream         skipped: OPENA
 options="--only nothing" live
 expect_code 2 && expect_in err 'there is no target `nothing`; available: openai,'
 
+options="--tenon nowhere" live
+expect_code 2 && expect_in err 'there is no program `nowhere`'
+# What a person with keys has recorded.
+if [ -d "$SOURCE/tests/live/recorded" ]; then
+    options="--replay $SOURCE/tests/live/recorded"
+    live
+    expect_code 0
+fi
+
 # A server that answers as OpenAI's does, with headers that name an account. It can repeat the key in a form that the host does not redact.
 cat >server.py <<'P'
-import http.server, json, os, sys
+import http.server, json, os, sys, time
 class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_): pass
     def do_POST(self):
@@ -27,7 +36,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             arguments = json.dumps({"from": "see https://a.example/x", "what": "links"})
             message = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "extract", "arguments": arguments}}]}
         elif "Classify" in asked: message["content"] = '{"verdict": "positive"}'
+        elif "audio" in request: message = {"role": "assistant", "content": None, "audio": {"id": "a", "data": "AQACAA==", "transcript": "Hi"}}
         elif "image_url" in asked: message["content"] = "It is red."
+        elif os.path.exists("hold") and request.get("stream"):
+            os.rename("hold", "held")
+            time.sleep(30)
         elif os.path.exists("leak"): message["content"] = "Your key is " + key.encode().hex()
         body = json.dumps(message if status != 200 else {"id": "x", "object": "chat.completion", "model": request["model"], "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if message.get("tool_calls") else "stop"}], "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}}).encode()
         kind = "application/json"
@@ -49,23 +62,23 @@ P
 python3 server.py &
 server_wait port
 cat >targets.json <<J
-[{"name": "fake", "key": "FAKE_KEY", "model": "m", "binding": {"provider": "openai", "base_url": "http://127.0.0.1:$(cat port)/v1"}}]
+[{"name": "fake", "key": "FAKE_KEY", "model": "m", "binding": {"provider": "openai", "base_url": "http://127.0.0.1:$(cat port)/v1"}, "cases": {"speech": {"speech": {}}}}]
 J
 options="--targets targets.json --only fake --record recorded"
 live FAKE_KEY=sk-live-1234567890
-expect_code 0 && expect_in out "7 ok, 0 failed, 0 skipped"
+expect_code 0 && expect_in out "8 ok, 0 failed, 0 skipped"
 ! grep -rqE 'acme-corp|session=1|sk-live' recorded || fails "expected no key and no account in the recordings"
 [ "$(find recorded/fake/tools -name '*.json' | wc -l)" = 2 ] || fails "expected two exchanges with a tool"
 # The recordings are enough: without the server, and without the key.
 servers_stop
 options="--targets targets.json --only fake --replay recorded"
 live
-expect_code 0 && expect_in out "7 ok, 0 failed, 0 skipped"
+expect_code 0 && expect_in out "8 ok, 0 failed, 0 skipped"
 # A case that fails is reported, and a key that a service repeats does not stay in a recording.
 sed -i 's/red/blue/' recorded/fake/images/*.json
 rm recorded/fake/stream/*.json
 live
-expect_code 1 && expect_in out 'FAILED: expected `red`, found It is blue.' && expect_in out "5 ok, 2 failed"
+expect_code 1 && expect_in out 'FAILED: expected `red`, found It is blue.' && expect_in out "6 ok, 2 failed"
 rm port
 touch leak
 python3 server.py &
@@ -75,6 +88,21 @@ options="--targets targets.json --only fake --cases whole --record leaked"
 live FAKE_KEY=sk-live-1234567890
 expect_code 1 && expect_in err "contains FAKE_KEY; it was deleted"
 [ "$(find leaked/fake/whole -name "*.json" | wc -l)" = 0 ] || fails "expected no recording with the key"
+# Ctrl-C: what was recorded before has no key and no account either. The program is named from this folder.
+touch hold
+ln -s "$TENON" tenon-here
+FAKE_KEY=sk-live-1234567890 python3 - "$SOURCE/tests/live/run" --tenon ./tenon-here --targets targets.json --only fake --cases whole,stream --record stopped >"$work/out" 2>"$work/err" <<'P' &
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background processes ignore it
+os.execv(sys.argv[1], sys.argv[1:])
+P
+wait_until test -e held
+kill -INT $!
+code=0
+wait $! || code=$?
+last="tests/live/run, interrupted"
+expect_code 130
+[ "$(find stopped/fake/whole -name "*.json" | wc -l)" = 0 ] || fails "expected no recording with the key after an interruption"
 
 # A third-party server, if it is installed.
 modules=$BINARY/npm/aimock

@@ -10,6 +10,10 @@ for document in "$SOURCE"/samples/*/*.yaml; do
     expect_code 0
 done
 
+# ---- samples/deep-research: one command, from any folder, without a network and without keys ----
+run env -u OPENAI_API_KEY -u GEMINI_API_KEY TENON="$TENON" "$SOURCE/samples/deep-research/run"
+expect_code 0 && expect_in out '"sources":["https://example.org/study"]' && expect_in out '[2]: https://example.org/prices'
+
 # ---- samples/chat: one document, every provider, from recordings ----
 [ -e "$BINARY/lib/tenon/plugins/openai.so" ] || skips "built without providers"
 said='What is the capital of Japan?\nHow many people live there?\n'

@@ -122,6 +122,18 @@ def test_changed_tool_lists():
     check(contents[2] == ["called new0", "called new0"], "a new tool", contents, result.err)
 
 
+def test_storms():
+    """A server that reports changes and log messages all the time is read at intervals; the last change is not lost."""
+    for era in ("legacy", "modern"):
+        configure({"s": scripted_server(era, log="b", timeout_ms=20000)})
+        result, contents = call_in_steps(["s.storms"], ["s.adds_tool"], ["s.awaits_list"], ["s.new0"])
+        check(contents == [["stormed"], ["added"], ["listed"], ["called new0"]], "a change after a storm", era, contents, result.err[-2000:])
+        check(result.err.count("of a storm") == 100 and "the next ones are left out" in result.err, "its log is limited", era, result.err.count("of a storm"))
+        lists = [m for m in received("b") if m.get("method") == "tools/list" and "cursor" not in m.get("params", {})]
+        check(len(lists) < 12, "the lists", era, len(lists))
+        os.unlink("b")
+
+
 def test_shutdown():
     """A server that ignores both the end of its input and SIGTERM is killed: it would run for longer than tenon() waits."""
     configure({"s": scripted_server("legacy", "ignores-sigterm"), "e": scripted_server("legacy", log="e", env={"FAKE": "set"}, cwd="/")})

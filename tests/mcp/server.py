@@ -296,6 +296,13 @@ def logs(ident, params):
     answer(ident, text("logged"))
 
 
+def storms(ident, params):
+    for i in range(3000):
+        send(method="notifications/tools/list_changed")
+        send(method="notifications/message", params={"level": "error", "data": "message %d of a storm" % i})
+    answer(ident, text("stormed"))
+
+
 def adds_tool(ident, params):
     state["added"] += 1
     state["listed"] = False
@@ -327,7 +334,7 @@ TOOLS = {
 }
 for function in (fails, refuses, blocks, asks, asks_twice, asks_endlessly, asks_unknown_method, opens_page, samples, roots, slow, no_answer, exits_now,
                  deferred, deferred_fails, deferred_cancelled, deferred_asks, deferred_odd, deferred_forever, deferred_without_id,
-                 answers_twice, answers_other_ids, invalid_messages, result_not_object, huge_line, pings, logs, adds_tool, awaits_list, environment):
+                 answers_twice, answers_other_ids, invalid_messages, result_not_object, huge_line, pings, logs, storms, adds_tool, awaits_list, environment):
     TOOLS[function.__name__] = (function, {})
 
 

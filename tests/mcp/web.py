@@ -61,6 +61,9 @@ class Web(BaseHTTPRequestHandler):
         self.server.seen.append((method, session))
         if self.server.quirk == "unauthorized" or (self.server.quirk == "key" and self.headers.get("authorization") != "Bearer s3cret-of-the-web"):
             return self.reply(401)
+        target = {"moved": "/mcp/" if self.path == "/mcp" else None, "elsewhere": "http://127.0.0.2:1/mcp", "beside": "//127.0.0.2:1/mcp", "loops": "/mcp"}.get(self.server.quirk)
+        if target:
+            return self.reply(307, location=target)
         if self.server.quirk == "broken":
             return self.reply(500, b"<h1>no</h1>", "text/html")
         if "id" not in message:
@@ -105,7 +108,7 @@ def serve(quirk):
 
 
 def test_sessions_and_streams():
-    quirks = ["none", "silent", "lost-session", "cut-stream", "cut-message", "html", "other-id", "noise", "unauthorized", "broken", "key"]
+    quirks = ["none", "silent", "lost-session", "cut-stream", "cut-message", "html", "other-id", "noise", "unauthorized", "broken", "key", "moved", "elsewhere", "beside", "loops"]
     webs = {quirk: serve(quirk) for quirk in quirks}
     servers = {quirk: {"url": web.url} for quirk, web in webs.items()}
     servers["key"]["headers"] = {"authorization": ["Bearer ", {"secret": "WEB_KEY"}]}
@@ -125,6 +128,10 @@ def test_sessions_and_streams():
     check(results["noise"] == "after all" and "not JSON" in result.err, "the valid message is used", results)
     check("401" in about["unauthorized"]["why"] and "headers" in about["unauthorized"]["why"], "missing credentials", about)
     check("500" in about["broken"]["why"], "HTTP status 500", about)
+    check(results["moved"] == "fine", "a redirect at the same origin, such as Starlette's to a path with a slash", results, about["moved"])
+    for quirk, target in (("elsewhere", "http://127.0.0.2:1/mcp"), ("beside", "//127.0.0.2:1/mcp"), ("loops", "/mcp")):
+        check("307: a redirect to `%s`, which is not followed; set `url`" % target in about[quirk]["why"], "a redirect: " + quirk, about[quirk])
+    check(len(webs["loops"].seen) == 7, "five redirects in a row", webs["loops"].seen)
     check(about["unauthorized"]["state"] == "failed" and about["broken"]["state"] == "failed", "states", about)
     check("s3cret" not in result.err + result.out, "a secret in the log", result.err)
     for quirk in ("none", "key", "cut-stream"):

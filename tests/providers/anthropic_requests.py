@@ -405,6 +405,7 @@ REFUSED = {  # config, input, code, text in the message
     "an empty image": ({}, conversation({"type": "user", "content": [{"type": "image"}]}), "INVALID_REQUEST", "file_id"),
     "a result of nothing": ({}, conversation({"type": "tool", "content": "x"}), "INVALID_REQUEST", "tool_call_id"),
     "a choice": ({}, conversation("Hi", tools=[WEATHER], options={"tool_choice": "most"}), "INVALID_REQUEST", "most"),
+    "speech": ({}, conversation("Hi", options={"speech": {"voice": "x"}}), "UNSUPPORTED", "only text"),
     "images out": ({}, conversation("Hi", options={"modalities": ["text", "image"]}), "UNSUPPORTED", "image"),
     "a list by a tool": (
         {"structured_output": "tool"},

@@ -117,6 +117,7 @@ REFUSED = [  # (name, config, input, code, words)
     ("nothing", {}, {"messages": [""]}, "INVALID_REQUEST", "nothing to answer"),
     ("no id", {}, {"messages": [{"type": "tool", "content": "x"}]}, "INVALID_REQUEST", "tool_call_id"),
     ("a choice", {}, {"messages": "Hi", "tools": TOOLS, "options": {"tool_choice": "some"}}, "INVALID_REQUEST", "tool_choice"),
+    ("speech", {"speech": {}}, {"messages": "Hi"}, "UNSUPPORTED", "speech"),
     ("audio", {"modalities": ["audio"]}, {"messages": "Hi"}, "UNSUPPORTED", "modalities"),
     ("a list", {}, {"messages": "Hi", "response_schema": {"type": "array"}}, "UNSUPPORTED", "structured_output: format"),
     ("embeddings", {}, {"embed": ["a"]}, "UNSUPPORTED", "embeddings"),

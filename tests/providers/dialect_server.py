@@ -1,7 +1,8 @@
 """A strict server: it refuses every field that the vendor's SDK does not know, as FastAPI does with 422.
 
 dialect_fields.json has the fields of each row of plugins/openai/presets.json, derived from the source that it names. As a
-program it is a server on this machine, whose rows are the first part of the path: /groq/v1/chat/completions."""
+program it is a server on this machine, whose rows are the first part of the path: /groq/v1/chat/completions. It answers a
+request for speech with two samples."""
 import argparse
 import http.server
 import json
@@ -92,6 +93,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         answer = {"detail": [{"loc": ["body", name], "msg": "Extra inputs are not permitted"} for name in wrong]}
         if not wrong:
             message = {"role": "assistant", "content": '{"answer": "yes"}'}
+            if "audio" in body:
+                message = {"role": "assistant", "content": None, "audio": {"id": "a1", "data": "AQACAA==", "transcript": "spoken"}}
             answer = {"model": body["model"], "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
         text = json.dumps(answer).encode()
         self.send_response(422 if wrong else 200)

@@ -138,6 +138,8 @@ ERRORS = [
     ("nothing to embed", case({}, {"embed": []}), "INVALID_REQUEST", {}),
     ("too few embeddings", case({"body": '{"data": []}'}, {"embed": ["a"]}), "INVALID_RESPONSE", {}),
     ("invalid embedding", case({"body": '{"data": [{"index": 0}]}'}, {"embed": ["a"]}), "INVALID_RESPONSE", {}),
+    ("an image with api chat", case({}, config={"modalities": ["image"]}), "UNSUPPORTED", {"says": ["api: responses"]}),
+    ("speech with api responses", case({}, config={"speech": {}, "api": "responses"}), "UNSUPPORTED", {"says": ["api: chat"]}),
     ("images with api chat", case({}, config={"modalities": ["text", "image"]}), "UNSUPPORTED", {"says": ["api: responses"]}),
     ("stop with api responses", case({}, config={"api": "responses", "stop": ["a"]}), "UNSUPPORTED", {"says": ["api: chat"]}),
     ("responses: an error", responses({"type": "error", "code": "server_error", "message": "Oh"}), "OVERLOADED", {}),

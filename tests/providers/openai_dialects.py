@@ -4,9 +4,11 @@ A request of each row, with everything that a document can ask for, has only fie
 (dialect_server.py), and has every option that it does know. Answers are streamed, whole, and cut at every byte."""
 import base64
 import glob
+import io
 import json
 import os
 import re
+import wave
 
 import dialect_server
 import drive as d
@@ -69,6 +71,27 @@ KNOWN = [("temperature",), ("top_p",), ("max_tokens", "max_completion_tokens"), 
          ("parallel_tool_calls",), ("reasoning_effort", "reasoning"), ("tools",), ("response_format",), ("stream_options",)]
 
 
+def check_speech(row, config, drive):
+    """A row with speech asks for it as the service accepts it; any other fails before a request."""
+    if config.get("dialect", {}).get("needs_base_url"):
+        config = {**config, "base_url": "https://acme.example/openai/v1"}
+    speech = config.get("dialect", {}).get("speech")
+    d.check((speech is not None) == ("audio" in dialect_server.FIELDS[row]["request"]), f"{row}: speech is {speech}")
+    options = [{"speech": {"voice": "v"}}, {"modalities": ["text", "audio"]}, {"speech": {"format": "mp3"}}]
+    for given, result in zip(options, drive([case(STREAM, {"messages": "?", "options": o}, config) for o in options])):
+        sent = result["requests"][0]["json"] if result["requests"] else None
+        if speech is None:
+            error = result.get("error", {})
+            d.check(sent is None and error.get("code") == "UNSUPPORTED" and "dialect: {speech: any}" in error["message"],
+                    f"{row}: {given}: {result}")
+            continue
+        wanted = given.get("speech", {}).get("format")
+        expected = {"voice": given.get("speech", {}).get("voice", "alloy"), "format": wanted or "pcm16"}
+        d.check(sent["audio"] == expected and sent["modalities"] == ["text", "audio"], f"{row}: {given}: {sent}")
+        d.check(sent.get("stream", False) == (speech == "stream" or wanted is None), f"{row}: {given}: stream in {sent}")
+        d.check(not dialect_server.refuse(row, sent), f"{row}: {dialect_server.refuse(row, sent)}")
+
+
 def check_row(row, preset, drive):
     config, fields = preset["config"], dialect_server.FIELDS[row]
     requests = requests_of(row, config, drive)
@@ -100,6 +123,7 @@ def check_rows(drive):
     d.check(set(presets) == set(dialect_server.FIELDS), f"other rows: {set(presets) ^ set(dialect_server.FIELDS)}")
     for row in sorted(set(presets) & set(dialect_server.FIELDS)):
         check_row(row, presets[row], drive)
+        check_speech(row, presets[row]["config"], drive)
     check_readme(presets)
     return len(presets)
 
@@ -142,12 +166,23 @@ def text(value):
     return {"type": "text", "text": value}
 
 
+def wav_file(samples):
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setparams((1, 2, 24000, 0, "NONE", None))
+        file.writeframes(samples)
+    return out.getvalue()
+
+
 def reasoning(value):
     return {"type": "reasoning", "text": value}
 
 
-SPOKEN = bytes(range(7)) * 3
+SPOKEN = bytes(range(8)) * 3
 SPOKEN_PART = {"type": "audio", "media_type": "application/octet-stream", "data": base64.b64encode(SPOKEN).decode(), "extra": {"openai": {"id": "a1"}}}
+SPOKEN_DELTAS = [{"audio": {"id": "a1", "transcript": "He"}}, {"audio": {"data": base64.b64encode(SPOKEN[:8]).decode()}},
+                 {"audio": {"transcript": "llo"}}, {"audio": {"data": base64.b64encode(SPOKEN[8:]).decode(), "expires_at": 1}}]
+WAV_PART = {"type": "audio", "media_type": "audio/wav", "data": base64.b64encode(wav_file(SPOKEN)).decode()}
 RESULTS = [{"title": "B", "url": "https://b", "date": "2026-01-01"}, {"title": "C", "url": "https://c"}]
 SOURCES = [{"type": "source", "url": "https://a"},
            {"type": "source", "url": "https://b", "title": "B", "extra": {"openai": RESULTS[0]}},
@@ -187,13 +222,22 @@ ANSWERS = [
      {"usage": {**MOON_USAGE, "cached_tokens": 5}}, {"dialect": {"usage": {"cached": "deep.hits"}}}),
     ("reasoning in a member of its own", chunks({"thoughts": "hm"}, {"content": "a"}), whole({"content": "a", "thoughts": "hm"}),
      {"content": [reasoning("hm"), text("a")]}, {"dialect": {"reasoning_in": "thoughts"}}),
-    ("audio", chunks({"audio": {"id": "a1", "transcript": "He"}}, {"audio": {"data": base64.b64encode(SPOKEN[:8]).decode()}},
-     {"audio": {"transcript": "llo"}}, {"audio": {"data": base64.b64encode(SPOKEN[8:]).decode(), "expires_at": 1}}),
+    ("audio", chunks(*SPOKEN_DELTAS),
      whole({"content": None, "audio": {"id": "a1", "data": SPOKEN_PART["data"], "transcript": "Hello", "expires_at": 1}}),
      {"content": [text("Hello"), SPOKEN_PART]}, {}),
-    ("audio of a known format", chunks({"audio": {"data": SPOKEN_PART["data"]}}), None,
-     {"content": [{"type": "audio", "media_type": "audio/wav", "data": SPOKEN_PART["data"]}]},
+    ("samples that are called WAV", chunks({"audio": {"data": SPOKEN_PART["data"]}}), None, {"content": [WAV_PART]},
      {"extra": {"audio": {"format": "wav", "voice": "alloy"}}}),
+    ("a stream of samples", chunks(*SPOKEN_DELTAS), None, {"content": [text("Hello"), {**WAV_PART, "extra": SPOKEN_PART["extra"]}]},
+     {"speech": {}}),
+    ("a WAV file", chunks({"audio": {"data": WAV_PART["data"]}}), whole({"content": None, "audio": {"data": WAV_PART["data"]}}),
+     {"content": [WAV_PART]}, {"modalities": ["text", "audio"]}),
+    ("samples that stay samples", chunks({"audio": {"data": SPOKEN_PART["data"]}}),
+     whole({"content": None, "audio": {"data": SPOKEN_PART["data"]}}),
+     {"content": [{"type": "audio", "media_type": "audio/pcm;rate=24000", "data": SPOKEN_PART["data"]}]},
+     {"speech": {"format": "pcm16"}}),
+    ("MP3, streamed by another service", chunks({"audio": {"data": SPOKEN_PART["data"]}}), None,
+     {"content": [{"type": "audio", "media_type": "audio/mpeg", "data": SPOKEN_PART["data"]}]},
+     {"speech": {"format": "mp3"}, "dialect": {"speech": "stream"}}),
     ("function_call", chunks({"function_call": {"name": "f", "arguments": '{"a"'}}, {"function_call": {"arguments": ": 1}"}},
      finish="function_call"), whole({"content": None, "function_call": {"name": "f", "arguments": '{"a": 1}'}}, "function_call"),
      {"finish_reason": "tool_calls", "calls": [("f", {"a": 1})]}, {}),
@@ -211,6 +255,7 @@ ANSWERS = [
      {"finish_reason": "tool_calls", "calls": [("f", {})]}, {}),
 ]
 
+ANSWERS_BY_NAME = {name: stream for name, stream, *_ in ANSWERS}
 TEXTS = [  # (text, expected content)
     ("<think>hm</think>a", [reasoning("hm"), text("a")]),
     ("\n <think>\nhm <b>\n</think>\n\na", [reasoning("\nhm <b>\n"), text("a")]),
@@ -298,6 +343,24 @@ def check_sent_back(drive):
     d.check("reasoning" not in found, f"send_reasoning: false: {found}")
     found = sent_back(drive, message, {**LOCAL, "dialect": {"reasoning_out": "thinking"}})["content"]
     d.check(found == [{"type": "thinking", "thinking": [text("Let meIt is")]}, text("a")], f"thinking: {found}")
+
+
+def check_spoken_back(drive):
+    """Audio is named by its id where OpenAI may have it. If it is refused, the same request follows with the text."""
+    message = drive([case({"stream": ANSWERS_BY_NAME["a stream of samples"]}, {"messages": "?"}, {"speech": {}})])[0]["output"]["message"]
+    given, named, spelt = {"messages": ["?", message, "And?"]}, {"role": "assistant", "audio": {"id": "a1"}}, {"role": "assistant", "content": "Hello"}
+    rows = [({"speech": {}}, named), (LOCAL | {"speech": {}}, named), ({}, spelt), ({"speech": {}, "modalities": ["text"]}, spelt),
+            (LOCAL | {"speech": {}, "dialect": {"speech": "stream"}}, spelt)]
+    for config, expected in rows:
+        sent = drive([case(STREAM, given, config)])[0]["requests"][0]["json"]["messages"][1]
+        d.check(sent == expected, f"{config}: {sent}, expected {expected}")
+    gone = {"status": 400, "body": json.dumps({"error": {"message": "Assistant audio a1 not found.", "code": "audio_not_found"}})}
+    result = drive([{**case(STREAM, given, {"speech": {}}), "exchanges": [gone, STREAM]}])[0]
+    d.check("output" in result and [r["json"]["messages"][1] for r in result["requests"]] == [named, spelt], f"gone: {result}")
+    result = drive([{**case(STREAM, given, {"speech": {}}), "exchanges": [gone, gone]}])[0]
+    d.check("audio" in result.get("error", {}).get("message", "") and len(result["requests"]) == 2, f"gone twice: {result}")
+    result = drive([{**case(STREAM, {"messages": "?"}, {"speech": {}}), "exchanges": [gone]}])[0]
+    d.check("error" in result and len(result["requests"]) == 1, f"nothing to leave out: {result}")
 
 
 def check_tools(drive):
@@ -429,6 +492,10 @@ def check_addresses(drive):
                 f"{base_url}: {request['headers']}")
     refused = drive([case({}, {"messages": "?"}, {"dialect": {"needs_base_url": True}})])[0].get("refused", "")
     d.check("base_url" in refused, f"without an address: {refused}")
+    sent = drive([case(STREAM, {"messages": "?"}, {**LOCAL, "speech": {"format": "flac"}})])[0]["requests"][0]["json"]
+    d.check("stream" not in sent and sent["audio"]["format"] == "flac", f"FLAC is not streamed: {sent}")
+    result = drive([case({}, {"messages": "?"}, {**LOCAL, "speech": {}, "stream": False, "dialect": {"speech": "stream"}})])[0]
+    d.check("stream: false" in result.get("error", {}).get("message", ""), f"speech in one piece: {result}")
     for flag, given in (("tools", {"tools": [TOOL]}), ("stop", {"options": {"stop": ["X"]}})):
         result = drive([case({}, {"messages": "?", **given}, {**LOCAL, "dialect": {flag: False}})])[0]
         d.check(result.get("error", {}).get("code") == "UNSUPPORTED", f"{flag}: {result}")
@@ -440,6 +507,7 @@ def main():
     check_strictness(drive)
     answers = check_answers(drive)
     check_sent_back(drive)
+    check_spoken_back(drive)
     check_tools(drive)
     check_mistral(drive)
     recordings = check_mistral_recordings(drive)

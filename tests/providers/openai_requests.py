@@ -1,4 +1,5 @@
 """What the provider `openai` sends, checked against the types of OpenAI's own SDK; some members are compared."""
+import base64
 import glob
 import json
 import os
@@ -79,6 +80,11 @@ BOTH = {
     "roles": ({}, {"messages": [{"role": "human", "content": "a"}, {"role": "assistant", "content": "b"}, "c"]}),
 }
 CHAT = {
+    "speech": ({"speech": {"voice": "ash", "format": "mp3"}}, {"messages": "Hello"}),
+    "samples": ({"modalities": ["text", "audio"]}, {"messages": ["?", {"type": "ai", "content": [
+    {"type": "text", "text": "Hi"}, {"type": "audio", "media_type": "audio/wav", "data": PNG, "extra": {"openai": {"id": "a"}}}]}, "!"]}),
+    "raw samples": ({}, {"messages": [{"type": "user", "content": [{"type": "audio", "media_type": "audio/L16;rate=8000",
+    "data": PNG}]}]}),
     "stop and seed": ({"stop": ["a", "b"], "seed": 7}, {"messages": "Hello"}),
     "audio": ({}, {"messages": [{"type": "user", "content": [{"type": "audio", "media_type": "audio/wav",
     "data": PNG}]}]}),
@@ -103,7 +109,8 @@ WHOLE = {
 
 
 def case(api, config, given):
-    exchange = STREAMED[api] if config.get("stream", True) else WHOLE[api]
+    stream = config.get("stream", True) and "format" not in config.get("speech", {})
+    exchange = STREAMED[api] if stream else WHOLE[api]
     config = {"model": "gpt-4.1", **config, "api": api}
     return {"component": "openai", "config": config, "input": given, "exchanges": [exchange]}
 
@@ -196,6 +203,9 @@ def check_members(requests):
         d.check(chat["strict"] is strict and responses["strict"] is strict, f"{api}: strict")
     d.check(requests["chat", "closed schema"]["response_format"]["json_schema"]["name"] == "An_answer", "the schema's name")
     d.check("stream" not in requests["chat", "whole"], "stream: false")
+    d.check("stream" not in requests["chat", "speech"] and requests["chat", "samples"]["stream"] is True, "streams of speech")
+    raw = requests["chat", "raw samples"]["messages"][0]["content"][0]["input_audio"]
+    d.check(raw["format"] == "wav" and base64.b64decode(raw["data"]).startswith(b"RIFF"), f"raw samples: {raw}")
     d.check("tool_choice" not in requests["chat", "a choice without tools"], "tool_choice without tools")
     chosen = requests["chat", "this tool"]["tool_choice"]["function"]["name"]
     d.check(chosen == requests["chat", "this tool"]["tools"][0]["function"]["name"], "tool_choice's name")

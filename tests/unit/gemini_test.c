@@ -12,6 +12,7 @@
 
 #ifdef TENON_GEMINI_PLUGIN
 #include "tests/unit/gemini_fixture.h"
+#include "tests/unit/sanitized.h"
 
 /* ---- The corpus ---- */
 
@@ -160,12 +161,34 @@ static void test_arguments(void **state) {
     corpus_each("tests/corpus/gemini/arguments.txt", check_case, NULL);
 }
 
+/* The audio of an answer may have 64 MiB: the eleventh piece of 6 MiB is too much. */
+static void test_audio_limit(void **state) {
+    (void)state;
+    if (SANITIZED) skip();         /* 88 MiB of base64 take a sanitizer many seconds */
+    const size_t piece = 8u << 20; /* of base64 */
+    struct buffer event;
+    uint32_t sent = 0;
+    buffer_init(&event, SIZE_MAX);
+    buffer_text(
+        &event,
+        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"inlineData\":{\"mimeType\":\"audio/pcm\",\"data\":\"");
+    memset(buffer_extend(&event, piece), 'A', piece);
+    buffer_text(&event, "\"}}]}}]}\n\n");
+    gemini_begin("{}");
+    assert_int_equal(tn_test_create("gemini", "{\"model\": \"m\"}"), TN_OK);
+    struct tn_test_task *task = tn_test_start("{\"messages\": \"x\"}");
+    for (; !task->error && sent < 20; sent++) fake_http_stream(0, buffer_cstr(&event), event.length, event.length);
+    assert_int_equal(sent, 11);
+    assert_string_equal(value_chars(value_get(task->error, "code"), NULL), "LIMIT");
+    gemini_end();
+    buffer_finish(&event);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_requests, gemini_forget),
-        cmocka_unit_test_setup(test_answers, gemini_forget),
-        cmocka_unit_test_setup(test_errors, gemini_forget),
-        cmocka_unit_test_setup(test_arguments, gemini_forget),
+        cmocka_unit_test_setup(test_requests, gemini_forget),    cmocka_unit_test_setup(test_answers, gemini_forget),
+        cmocka_unit_test_setup(test_errors, gemini_forget),      cmocka_unit_test_setup(test_arguments, gemini_forget),
+        cmocka_unit_test_setup(test_audio_limit, gemini_forget),
     };
     return cmocka_run_group_tests(tests, gemini_load, NULL);
 }

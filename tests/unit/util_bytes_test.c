@@ -1,8 +1,9 @@
-/* <tenon/util/utf8.h> and <tenon/util/sha256.h>, against known vectors. */
+/* <tenon/util/utf8.h>, <tenon/util/sha256.h> and <tenon/util/wav.h>, against known vectors. */
 #include "tests/unit/util_fixture.h"
 
 #include <tenon/util/sha256.h>
 #include <tenon/util/utf8.h>
+#include <tenon/util/wav.h>
 
 static void test_every_character(void **state) {
     (void)state;
@@ -111,12 +112,55 @@ static void test_sha256(void **state) {
     free(million);
 }
 
+static void test_pcm_types(void **state) {
+    (void)state;
+    static const struct {
+        const char *type;
+        uint32_t rate, channels; /* 0: not raw PCM */
+    } cases[] = {
+        {"audio/L16;codec=pcm;rate=24000", 24000, 1},
+        {"audio/l16; rate=16000; channels=2", 16000, 2},
+        {"AUDIO/PCM; Rate=8000", 8000, 1},
+        {"audio/pcm", TN_PCM_RATE, 1},
+        {"audio/pcm;", TN_PCM_RATE, 1},
+        {"audio/pcm;rate", TN_PCM_RATE, 1},
+        {"audio/pcm;rates=8000;rate=0;channels=65", TN_PCM_RATE, 1},
+        {"audio/pcm;rate=99999999999999999999", TN_PCM_RATE, 1},
+        {"audio/L24;rate=24000", 0, 0},
+        {"audio/pcmu", 0, 0},
+        {"audio/wav", 0, 0},
+        {"", 0, 0},
+        {NULL, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tn_pcm pcm = {0, 0};
+        assert_int_equal(tn_pcm_read(cases[i].type, &pcm), cases[i].rate > 0);
+        assert_int_equal(pcm.rate, cases[i].rate);
+        assert_int_equal(pcm.channels, cases[i].channels);
+    }
+}
+
+/* The header as Python's module `wave` writes it: of 4 bytes in mono, and of 8 in stereo. */
+static void test_wav_header(void **state) {
+    (void)state;
+    static const char mono[] = "RIFF\x28\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\xc0\x5d\0\0\x80\xbb\0\0\2\0\x10\0data\4\0\0\0";
+    static const char stereo[] =
+        "RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\1\0\2\0\x44\xac\0\0\x10\xb1\2\0\4\0\x10\0data\x08\0\0\0";
+    unsigned char header[TN_WAV_HEADER_SIZE];
+    assert_int_equal(sizeof mono - 1, TN_WAV_HEADER_SIZE);
+    tn_wav_put_header(header, &(struct tn_pcm){24000, 1}, 4);
+    assert_memory_equal(header, mono, sizeof header);
+    tn_wav_put_header(header, &(struct tn_pcm){44100, 2}, 8);
+    assert_memory_equal(header, stereo, sizeof header);
+    tn_wav_put_header(header, &(struct tn_pcm){44100, 2}, UINT64_C(1) << 33);
+    assert_memory_equal(header + 4, "\xf7\xff\xff\xff", 4);
+    assert_memory_equal(header + 40, "\xd3\xff\xff\xff", 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_character),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_sha256),
+        cmocka_unit_test(test_every_character), cmocka_unit_test(test_malformed), cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_sha256),          cmocka_unit_test(test_pcm_types), cmocka_unit_test(test_wav_header),
     };
     return cmocka_run_group_tests(tests, util_setup, NULL);
 }

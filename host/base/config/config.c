@@ -126,6 +126,11 @@ void config_bind_model_take(struct config *config, const char *role, tn_value bi
     config->models = value_set_take(config->models, role, binding);
 }
 
+void config_set_models_take(struct config *config, tn_value models) {
+    value_unref(config->models);
+    config->models = models;
+}
+
 tn_value config_work(const struct config *config) { return config && value_count(config->work) ? config->work : NULL; }
 
 tn_value config_schedules(const struct config *config) { return config ? config->schedules : NULL; }

@@ -165,6 +165,7 @@ tn_value config_models(const struct config *config);                  /* {role: 
 tn_value config_providers(const struct config *config);               /* {name: {provider, …}}; may be NULL */
 /* Binds a role, overriding the files (option --model). May be called only while the host is being opened. */
 void config_bind_model_take(struct config *config, const char *role, tn_value binding);
+void config_set_models_take(struct config *config, tn_value models); /* replaces all bindings */
 /* {name: {cron | every | at, timezone?, task: {type, payload?}, misfire?, enabled?}}; may be NULL. work/schedule.h
  * reads them. */
 tn_value config_schedules(const struct config *config);

@@ -1,6 +1,7 @@
 /*
  * config_reader.c - what all readers of keys use: messages, names of keys, lists, paths, durations.
  */
+#include "host/base/config/config_reader.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/duration.h"
 #include "adl/source/source.h"
@@ -8,7 +9,6 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
-#include "host/base/config/config_reader.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ uint32_t config_usable_count(struct config_reader *reader, const struct tree_nod
  * `meant` is the name that was probably meant, or NULL.
  */
 void config_report_unknown_key(struct config_reader *reader, const struct tree_item *item, const char *mapping,
-                                      const char *meant) {
+                               const char *meant) {
     size_t length;
     const char *name = value_chars(item->key, &length);
     struct diagnostic *diagnostic = diagnostics_add(reader->diagnostics, ADL_E021, reader->source, item->key_span,
@@ -126,8 +126,7 @@ size_t config_expect_key(struct config_reader *reader, const struct tree_item *i
 /* ---- Lists ---- */
 
 void config_read_list(struct config_reader *reader, const struct tree_node *node, const char *key, uint32_t max,
-                             const char *items,
-                             void (*one)(struct config_reader *reader, const struct tree_node *node)) {
+                      const char *items, void (*one)(struct config_reader *reader, const struct tree_node *node)) {
     if (node->kind != TN_ARRAY) {
         one(reader, node);
         return;

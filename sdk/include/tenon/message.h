@@ -26,7 +26,8 @@
  *     tools     [{name, description?, input_schema}]: any name; providers map names to what their service accepts
  *     options   {temperature? top_p? max_tokens? stop? [text] seed? tool_choice? "auto" | "none" | "required" | {name},
  *               parallel_tool_calls? reasoning? {effort? "none" "low" "medium" "high", max_tokens?}, modalities?
- *               ["text", "image"], extra? {…}: copied into the request}; they override the options of create
+ *               ["text", "image", "audio"], speech? {voice?, format? "wav" "mp3" …}: without modalities, it asks for
+ *               audio; extra? {…}: copied into the request}; they override the options of create
  *     response_schema   a JSON Schema for the content, which is then JSON
  * and completes with {message: an "ai" MESSAGE, usage: USAGE, finish_reason}.
  *   finish_reason  "stop" "length" "tool_calls" "content_filter" "other"

@@ -39,6 +39,22 @@ send /exit
 end
 T
 expect_code 0 && expect_not_in out "user   bad"
+# The last turn was the first one: it is made again from --set.
+terminal "$TENON" chat echo.yaml --set mood=grim <<'T'
+wait > 
+send hey
+wait you said hey, grim
+wait > 
+send /retry
+wait you said hey, grim
+wait > 
+send /save ~/said.md
+wait saved 2 messages in /
+wait > 
+send /exit
+end
+T
+expect_code 0 && [ -s ~/said.md ] || fails "expected ~/said.md"
 # Ctrl-C cancels an answer; the conversation continues.
 sed 's/replies:/delay_ms: 2000\n    chunk: 1\n    replies:/' auto.yaml >slow.yaml
 terminal "$TENON" chat slow.yaml <<'T'

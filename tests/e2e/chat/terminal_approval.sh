@@ -19,24 +19,22 @@ sed 's/tools: \[extract\]$/tools: [{name: extract, approval: ask}]/' same.yaml >
   echo "send y"; echo "wait ← extract"; done; echo "wait so"; echo "wait > "; echo "send /exit"; echo end; } >script
 terminal "$TENON" chat asked.yaml <script
 expect_code 0
-# Ctrl-C at the question ends the chat.
-for thread in "" "--thread asked"; do
-    for key in "key C-c" "send n
+# With a thread, Ctrl-C at the question ends the chat.
+for key in "key C-c" "send n
 wait reason (
 key C-c"; do
-        rm -rf "$XDG_STATE_HOME" "$XDG_DATA_HOME"
-        terminal "$TENON" chat agent.yaml $thread <<T
+    rm -rf "$XDG_STATE_HOME" "$XDG_DATA_HOME"
+    terminal "$TENON" chat agent.yaml --thread asked <<T
 wait > 
 send which link?
 wait [e]dit?
 $key
 end
 T
-        expect_code 130
-    done
+    expect_code 130
 done
-# Ctrl-D at the question discards the turn; the conversation continues from before it.
-for key in "key C-d" "send n
+# Without one, it discards the turn, as Ctrl-D does; the conversation continues from before it.
+for key in "key C-d" "key C-c" "send n
 wait reason (
 key C-d"; do
     terminal "$TENON" chat agent.yaml <<T
@@ -56,6 +54,19 @@ end
 T
     expect_code 0
 done
+# What was typed before the question does not answer it.
+terminal "$TENON" chat agent.yaml <<'T'
+wait > 
+send which link?
+send yes
+wait [e]dit?
+key C-d
+wait (cancelled
+wait > 
+key C-d
+end
+T
+expect_code 0 && expect_not_in out "One link."
 # The questions of a pipe are not asked, although there is a terminal: the run waits.
 for options in "" --json; do
     terminal sh -c 'printf "which link?\nnext\n" | "$0" chat agent.yaml $1' "$TENON" "$options" <<<end

@@ -32,10 +32,60 @@ key C-p
 send
 wait you said hello thére!, calm
 wait > 
+type not this
+wait not this
+key C-c
+wait > 
+send nor this\
+wait ... 
+key C-c
+wait > 
+key C-c
+wait (Ctrl-C again
+wait > 
+send still here
+wait you said still here, calm
+wait > 
+key C-c
+wait (Ctrl-C again
+wait > 
 key C-c
 end
 T
 expect_code 130
+# Lines that a terminal marks as a paste answer a question together, however long they are. The history is kept although
+# the program is killed.
+cat >asks.yaml <<'Y'
+version: "1.0"
+agent: {name: asks}
+channels: [{name: messages, type: reduce, reducer: messages}, {name: given, type: last_value}]
+nodes:
+  - {id: ask, type: ask, config: {question: "What?", output_key: given, answer_schema: {type: string}}}
+  - {id: answer, type: set, config: {values: {messages: '{"type": "ai", "content": "got " + string(state.given.size()) + " bytes"}'}}}
+edges: [{from: START, to: ask}, {from: ask, to: answer}, {from: answer, to: END}]
+Y
+terminal sh -c 'echo $$ >pid; exec "$0" chat asks.yaml' "$TENON" <<T
+wait > 
+send ask me
+wait   answer: 
+type $(printf '\033[200~')$(printf 'x%.0s' {1..5000})
+send $(printf 'and more\033[201~')
+wait got 5008 bytes
+wait > 
+run kill -9 \$(cat pid)
+end
+T
+expect_code 247
+terminal "$TENON" chat echo.yaml <<'T'
+wait > 
+key C-p
+send
+wait you said ask me, calm
+wait > 
+key C-d
+end
+T
+expect_code 0
 terminal "$TENON" chat echo.yaml --channel absent <<<end
 expect_code 3
 # A terminal that cannot edit has no editor.

@@ -21,8 +21,11 @@ nodes:
               cups: {type: integer, minimum: 1, maximum: 9, default: 2}
               milk: {type: boolean}
               extras: {type: array, items: {type: string, enum: [cinnamon, honey]}, maxItems: 2}
+              grams: {type: integer, enum: [20, 10, 2]}
+              note: {anyOf: [{type: string, minLength: 3}, {type: "null"}]}
+              tables: {type: array, items: {type: integer}}
           - {type: "null"}
-  - {id: answer, type: set, config: {values: {messages: '{"type": "ai", "content": "got " + (state.given == null ? "nothing" : state.given.name + "," + state.given.size + "," + state.given.mail + "," + string(state.given.cups) + "," + string(state.given.milk) + "," + state.given.extras.join("+"))}'}}}
+  - {id: answer, type: set, config: {values: {messages: '{"type": "ai", "content": "got " + (state.given == null ? "nothing" : state.given.name + "," + state.given.size + "," + state.given.mail + "," + string(state.given.cups) + "," + string(state.given.milk) + "," + state.given.extras.join("+") + "," + string(state.given.grams) + "," + string(state.given.note) + "," + string(state.given.tables[1]))}'}}}
 edges: [{from: START, to: order}, {from: order, to: answer}, {from: answer, to: END}]
 Y
 terminal "$TENON" chat form.yaml <<'T'
@@ -61,13 +64,22 @@ wait milk (y/n) (optional):
 send perhaps
 wait expected y or n
 wait milk (y/n) (optional): 
-send y
+send Y
 wait extras (optional): 
 send honey, sugar
 wait expected choices of the list, separated by commas
 wait extras (optional): 
 send honey, 1
-wait got Ada,m,ada@example.org,2,true,honey+cinnamon
+wait 3  2
+wait grams (optional): 
+send 2
+wait note (optional): 
+send no
+wait note (optional): 
+send hot
+wait tables (optional): 
+send 4, 5
+wait got Ada,m,ada@example.org,2,true,honey+cinnamon,2,hot,5
 wait > 
 send order
 wait [d]ecline?

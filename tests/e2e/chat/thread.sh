@@ -63,3 +63,8 @@ if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
     run talk changed.yaml --accept-changes
     expect_code 2 && expect_in err "--accept-changes needs --thread ID"
 fi
+# The first turn fails, and is discarded with the messages of --set: the next one has them again.
+said='bad\ngood\n'
+run talk fails.yaml --thread first --set messages='[{"type": "system", "content": "be brief"}]'
+run tenon thread state first
+expect_in out '"be brief"' && expect_in out '"good"' && expect_not_in out '"bad"'

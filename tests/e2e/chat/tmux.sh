@@ -25,7 +25,7 @@ models:
     provider: scripted
     by: calls
     rules:
-      - {contains: show me, reply: {type: ai, content: [{type: reasoning, text: "first I think"}, {type: text, text: "Look:"}, {type: image, media_type: image/png, data: $picture}, {type: source, title: "A page", url: "https://a.example/page"}]}}
+      - {contains: show me, reply: {type: ai, content: [{type: reasoning, text: "first I think"}, {type: text, text: "Look:"}, {type: image, media_type: image/png, data: $picture}, {type: audio, media_type: "audio/L16;codec=pcm;rate=24000", data: AQACAA==}, {type: audio, media_type: audio/aac, data: AQACAA==}, {type: source, title: "A page", url: "https://a.example/page"}]}}
     replies:
       - "reply {call} to {input}"
 channels: [{name: messages, type: reduce, reducer: messages}]
@@ -36,6 +36,9 @@ opens rich.yaml
 type_line "show me"
 screen "thinking… /more shows it"
 screen "image/png, 17 bytes: $XDG_STATE_HOME/tenon/chat/"
+screen "audio/wav, 48 bytes: $XDG_STATE_HOME/tenon/chat/" # raw samples got a header
+[ "$(head -c 4 "$XDG_STATE_HOME"/tenon/chat/*.wav)" = RIFF ] || fails "the audio is not a WAV file"
+screen "audio/aac, 4 bytes: $XDG_STATE_HOME/tenon/chat/"
 screen "1 source: a.example; /more shows them"
 screen "tokens in, "
 has "first I think" && fails "the reasoning is not folded"
@@ -101,6 +104,9 @@ type_line "who?"
 screen "from another model"
 type_line "/model nobody:x"
 screen "nobody"
+type_line "/model"
+screen '{"provider":"scripted","replies":["from another model"]}'
+[ "$(grep -c '  default .*nobody' "$work/out")" = 0 ] || fails "a model that cannot be used is still bound"
 type_line "still?"
 screen "> still?"
 type_line "/tools links"
@@ -145,6 +151,16 @@ if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
     screen "ended with 0"
     run tenon thread state ida
     [ "$(grep -o '"type":"user"' "$work/out" | wc -l)" = 1 ] || fails "expected one message of the user"
+    # A message that another program has sent can have characters that are keys; /edit does not press them.
+    export EDITOR=
+    run tenon run rich.yaml --thread eva --input '{"messages": "one\r\u0015two\u001b[200~"}'
+    opens rich.yaml --thread eva
+    type_line "/edit"
+    screen "> onetwo[200~"
+    type_line "/exit"
+    screen "> onetwo[200~/exit"
+    type_line "/exit"
+    screen "ended with 0"
     sed 's/by: calls/by: calls\n    delay_ms: 3000/' rich.yaml >slow.yaml
     opens slow.yaml --thread joe
     type_line "hello"
@@ -164,7 +180,7 @@ export TERM=xterm
 printf '#!/bin/sh\necho "sixels of $4" \n' >img2sixel
 chmod +x img2sixel
 for how in kitty sixel; do
-    PATH=$PWD:$PATH terminal "$TENON" chat rich.yaml --images $how <<'T'
+    PATH=$PWD:$PATH XDG_STATE_HOME=$XDG_STATE_HOME/a\ b terminal "$TENON" chat rich.yaml --color always --images $how <<'T'
 wait > 
 send show me
 wait image/png
@@ -174,5 +190,6 @@ end
 T
     expect_code 0
     [ $how = kitty ] && expect_in out "$(printf '\033_Ga=T,f=100,q=2,m=0;%s\033\\' "$picture")"
-    [ $how = sixel ] && expect_in out "sixels of $XDG_STATE_HOME/tenon/chat/"
+    [ $how = sixel ] && expect_in out "sixels of $XDG_STATE_HOME/a b/tenon/chat/"
+    expect_in out "$(printf '\033]8;;file://%s/a%%20b/tenon/chat/' "$XDG_STATE_HOME")"
 done

@@ -30,3 +30,16 @@ grep '"row": "azure"' requests | grep -q '"api-key": "none-needed"' || fails "Az
 # The server is strict: the fields that OpenAI knows are too many for others.
 run tenon model test --model "{\"provider\": \"openai\", \"model\": \"m\", \"base_url\": \"http://127.0.0.1:$port/mistral/v1\"}"
 expect_code 1 && expect_in err "422"
+
+# Speech: what a service streams as samples is saved as a WAV file. A row without speech sends no request.
+spoken() { run tenon model test "{\"provider\": \"$1\", \"model\": \"m\", \"api_key\": \"k\", \"base_url\": \"http://127.0.0.1:$port/$1/v1\", \"speech\": {\"voice\": \"ash\"}}"; }
+rm requests
+spoken openrouter
+expect_code 0 && expect_out spoken && expect_in err "· audio/wav, 48 bytes: $XDG_STATE_HOME/tenon/chat/"
+python3 -c 'import sys, wave; file = wave.open(sys.argv[1]); print(file.getparams()[:4], file.readframes(9))' "$XDG_STATE_HOME"/tenon/chat/*.wav >heard
+[ "$(cat heard)" = "(1, 2, 24000, 2) b'\x01\x00\x02\x00'" ] || fails "another file: $(cat heard)"
+grep -q '"audio": {"voice": "ash", "format": "pcm16"}' requests || fails "another request: $(cat requests)"
+rm requests
+spoken groq
+expect_code 1 && expect_in err "UNSUPPORTED" && expect_in err "this service returns no speech"
+[ ! -e requests ] || fails "a request was sent: $(cat requests)"

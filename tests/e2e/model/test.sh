@@ -31,6 +31,8 @@ run sh -c '"$0" model test "{\"provider\": \"scripted\", \"replies\": [\"said\"]
 expect_code 0 && [ "$(head -1 "$work/out")" = said ] || fails "expected the answer on a separate line"
 run sh -c '"$0" model test "{\"provider\": \"scripted\", \"chunk\": 4, \"replies\": [{\"message\": \"half an ans\", \"error\": {\"code\": \"OVERLOADED\"}}]}" 2>&1' "$TENON"
 expect_code 1 && [ "$(head -1 "$work/out")" = "half an ans" ] || fails "expected the incomplete answer on a separate line"
+run tenon model test '{"provider": "scripted", "replies": [{"message": {"content": ""}, "finish_reason": "length"}]}'
+expect_code 0 && expect_in err "out; the limit of tokens ended the answer (\`max_tokens\`)"
 run tenon model test '{"provider": 1}'
 expect_code 2 && expect_in err "expected PROVIDER:NAME, or JSON"
 run tenon model test '{'

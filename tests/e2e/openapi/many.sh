@@ -3,6 +3,13 @@ printf 'openapi: 3.1.0\nservers: [{url: "http://h"}]\npaths: {/a: {get: {operati
 echo "plugins: {config: {tenon.openapi: {services: {odd: {document: odd-api.yaml}}}}}" >odd.yaml
 run tenon tool list -c odd.yaml
 expect_code 0 && expect_in out odd.get_a && expect_in out odd.post_a && expect_not_in out odd.put && expect_not_in out odd.delete
+# Different operationIds can make one id. A title is the first line with text, cut between characters.
+python3 -c 'import json; ops = {"a.b": "a" + "\u65e5" * 80, "a/b": "\n\nsecond line", "a_b": "a" + "\u65e5" * 60}; print(json.dumps({"openapi": "3.1.0", "servers": [{"url": "http://h"}], "paths": {f"/p{i}": {"get": {"operationId": name, "summary": ops[name]}} for i, name in enumerate(ops)}}))' >odd-api.yaml
+run tenon tool list -c odd.yaml
+expect_code 0 && expect_in out "odd.a_b " && expect_in out "odd.get_p1" && expect_in out "auto  second line" && expect_in out "odd.get_p2 " && expect_not_in err odd
+sed 's/odd-api.yaml/odd-api.yaml, operations: [get_p1]/' odd.yaml >one.yaml
+run tenon tool list -c one.yaml
+expect_code 0 && expect_in out "odd.get_p1" && expect_not_in out "odd.a_b" && expect_not_in out "odd.get_p2"
 python3 -c 'import json; print(json.dumps({"openapi": "3.1.0", "servers": [{"url": "http://h"}], "paths": {f"/p{i}": {"get": {}} for i in range(4097)}}))' >odd-api.yaml
 run tenon tool list -c odd.yaml
 expect_code 0 && expect_in err "odd: the description has more than 4096 operations" && [ "$(grep -c '^odd\.' "$work/out")" = 4096 ] || fails "expected 4096 tools"

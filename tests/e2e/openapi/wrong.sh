@@ -18,6 +18,22 @@ wrong '{openapi: 3.1.0, servers: [{url: "http://h"}], paths: {/a: {$ref: "#/path
 wrong '{openapi: 3.1.0, servers: [{url: "http://h"}], paths: {/a: {get: {parameters: [{name: x, in: body}]}}}}' 'GET /a is left out: a parameter has no'
 wrong '{openapi: 3.1.0, servers: [{url: "http://h"}], paths: {/a: {get: {parameters: [{name: x, in: query, schema: {type: 3}}]}}}}' 'w: GET /a is left out: the host rejected the tool `w.get_a`'
 wrong '{openapi: 3.1.0, servers: [{url: "http://h"}], paths: {/a: {get: {parameters: [{$ref: "#/nowhere"}]}}}}' 'w: GET /a is left out: a parameter is a reference without a target'
+# References lead to regular files below the folder of the description, or below reference_root.
+mkdir -p spec/in && mkfifo spec/fifo && echo '{X: {type: integer, description: inner}}' >spec/in/x.yaml && echo '{X: {type: integer, description: outer}}' >outer.yaml && ln -s ../outer.yaml spec/link.yaml
+for ref in in/x.yaml ../outer.yaml "$PWD/outer.yaml" link.yaml fifo; do
+    echo "{openapi: 3.1.0, servers: [{url: \"http://h\"}], paths: {/a: {get: {parameters: [{name: x, in: query, schema: {\$ref: \"$ref#/X\"}}]}}}}" >spec/api.yaml
+    echo "plugins: {config: {tenon.openapi: {services: {w: {document: spec/api.yaml}}}}}" >refs.yaml
+    run timeout 20 "$TENON" tool show w.get_a -c refs.yaml
+    expect_code 0 && expect_not_in out outer
+    case $ref in
+    in/*) expect_in out inner ;;
+    fifo) expect_in err "found no regular file" ;;
+    *) expect_in err "leads out of the folder of the description; \`reference_root\`" ;;
+    esac
+    sed -i 's#spec/api.yaml#&, reference_root: .#' refs.yaml
+    run timeout 20 "$TENON" tool show w.get_a -c refs.yaml
+    case $ref in in/* | fifo) ;; *) expect_in out outer ;; esac
+done
 # An operation with an invalid parameter is left out; an invalid schema of a response does not matter.
 cat >wrong-api.yaml <<Y
 openapi: 3.1.0

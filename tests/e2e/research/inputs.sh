@@ -13,7 +13,7 @@ expect_sent '"agent": "deep-research-max-preview-04-2026", "agent_config": {"typ
 expect_sent '"previous_interaction_id": "v1_0"' && expect_sent '"tools": [{"type": "google_search"}]' && expect_sent '"system_instruction": "Be brief"'
 run tenon run input.yaml --input '{"question": {"type": "user", "content": [{"type": "text", "text": "A message"}]}}'
 expect_code 0 && expect_sent '"input": "A message", "agent": "deep-research-preview-04-2026", "agent_config": {"type": "deep-research", "thinking_summaries": "auto", "visualization": "off"}'
-for wrong in '{"agent": "x"}' '[]' '5' 'null'; do
+for wrong in '{"agent": "x"}' '[]' '5' 'null' '{"query": "x", "attachments": "a.pdf"}' '{"query": "x", "attachments": [5]}'; do
     run tenon run input.yaml --input "{\"question\": $wrong}"
     expect_code 1 && expect_in err '[INVALID_INPUT]'
 done

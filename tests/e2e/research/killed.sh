@@ -47,6 +47,16 @@ run tenon run interactions.yaml --thread lost --set question='Do they work?'
 expect_code 5 && expect_in err "Create another one?" && expect_creates 1
 servers_stop
 
+# ---- What is created without a question is bounded ----
+serve '{"answers": [{"match": "POST", "status": 200, "json": [], "times": 99}]}'
+run tenon run unasked.yaml --set question='Do they work?'
+expect_code 1 && expect_in err "3 times it was not known whether the research was created" && expect_creates 3
+servers_stop
+serve '{"answers": [{"match": "POST", "status": 200, "json": {"id": "v1_x", "status": "requires_continuation", "continuation_token": "t"}, "times": 99}]}'
+run tenon run polled.yaml --set question='Do they work?'
+expect_code 1 && expect_in err "the service has asked 51 times to continue the research" && expect_creates 51
+servers_stop
+
 # ---- It was refused: the run fails, and tries again without a question ----
 serve '{"answers": [{"match": "POST", "status": 401, "json": {"error": {"code": 401, "message": "no"}}, "times": 1}]}'
 run tenon run interactions.yaml --thread refused --set question='Do they work?'

@@ -25,6 +25,13 @@ ask
 expect_code 0 && expect_in out "$report" && expect_in out '"url":"https://example.org/cold"'
 servers_stop
 
+# ---- A stream that fails for good: the result is read without it ----
+serve '{"polls": 1, "answers": [{"match": "GET", "path": "stream=true", "status": 400, "json": {"error": {"message": "no streams"}}, "times": 9}]}'
+sed 's/input_key/poll_interval_ms: 1, input_key/' report.yaml >quick.yaml
+doc=quick.yaml ask
+expect_code 0 && expect_in out "$report" && expect_creates 1
+servers_stop
+
 # ---- Without a stream; an unknown status counts as running; transient errors are tolerated ----
 document polled.yaml 'input_key: question, stream: false, poll_interval_ms: 1'
 serve '{"polls": 3, "answers": [{"match": "GET", "status": 503, "json": {"error": {"message": "busy"}}, "times": 1}]}'
@@ -39,6 +46,10 @@ ends() { # STATUS CODE TEXT
     expect_code 1 && expect_in err "[$2]" && expect_in err "$3"
     servers_stop
 }
+serve '{"status": "failed"}'
+ask --json
+expect_code 1 && expect_in out '"detail":{"interaction_id":"v1_work1"' && expect_in out "$report" # what it had written until then
+servers_stop
 ends failed FAILED "the research ended as \`failed\` at the service: no luck"
 ends budget_exceeded BUDGET_EXCEEDED "no luck"
 ends cancelled CANCELLED "cancelled"
@@ -50,6 +61,17 @@ serve '{"answers": [{"match": "POST", "status": 400, "json": {"error": {"message
 ask
 expect_code 1 && expect_in err "[INVALID_REQUEST]" && expect_in err "no such agent"
 servers_stop
+# What does not exist: an agent, a research before it, and one that has expired.
+missing() { # MATCH DOCUMENT TEXT
+    serve "{\"polls\": 1, \"answers\": [{\"match\": \"$1\", \"status\": 404, \"json\": {\"error\": {\"message\": \"gone\"}}, \"times\": 9}]}"
+    doc=$2 ask
+    expect_code 1 && expect_in err "[NOT_FOUND]" && expect_in err "$3"
+    servers_stop
+}
+document later.yaml 'input_key: question, previous_interaction_id: v1_0'
+missing POST report.yaml 'gemini does not have the agent (status 404): "gone"; check `agent`'
+missing POST later.yaml 'the research before it, `v1_0` (status 404): "gone"; check `agent` and `previous_interaction_id`'
+missing GET polled.yaml 'gemini does not have `v1_work1` (status 404): "gone"; it may have expired, or been deleted there: start another'
 serve '{"continues": true}'
 ask
 expect_code 0 && expect_in out "$report" && expect_creates 2

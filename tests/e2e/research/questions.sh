@@ -23,6 +23,13 @@ thread=refused
 ask --thread refused
 answer '{"approved": false}'
 expect_code 1 && expect_in err "[TOOL_DENIED]" && expect_creates 4
+# An approval with changes keeps both, also if another process answers.
+ask --thread both
+id=$(sed -n 's/.*(id \([0-9a-f]*\)).*/\1/p' "$work/err" | head -1)
+run tenon thread answer both "$id={\"approved\": true, \"changes\": \"Only Europe.\"}"
+run tenon run planned.yaml --thread both --resume
+expect_code 0 && expect_creates 6
+grep '"collaborative_planning": false' log | grep -q 'Carry it out, with these changes: Only Europe\.' || fails "the changes were lost"
 servers_stop
 
 doc=report.yaml thread=calls

@@ -31,15 +31,54 @@ open("tenon.yaml", "w").write(text)
 P
 }
 refused='{"error": {"code": "REFUSED", "message": "no"}}'
+sed -i 's/They cost 20,000\./They cost 20,000 [77]./' preset.yaml # a number that a claim has cites nothing
 with_role report "[$refused]"
 asked '{}'
-expect_code 0 && expect_in out '- They cost 20,000. [2]' && expect_in out '[2]: https://example.org/prices'
+expect_code 0 && expect_in out '- They cost 20,000 . [2]' && expect_in out '[2]: https://example.org/prices'
+cp "$SOURCE/plugins/strategies/research/scripted.yaml" preset.yaml
 with_role report '["Nothing is cited."]' '"Still nothing."'
 asked '{}'
 expect_code 0 && expect_in out '"user_output":"Still nothing.' && expect_in out '"sources":[{"url":"https://example.org/study"'
 with_role report '["One [1], nine [9]."]' '"One [1], eight [8]."'
 asked '{}'
 expect_code 0 && expect_in out '"user_output":"One [1], eight .\n\n[1]: https://example.org/study'
+# Citations in other forms resolve; an address that no source has is removed, with its link.
+with_role report '["Work [1, 2]; twice [^2], not [1-9]."]' '"Work [1, 2]; twice [^2], not [1-9]."'
+asked '{}'
+expect_code 0 && expect_in out '"user_output":"Work [1][2]; twice [2], not [1].\n\n[1]: https://example.org/study \"Field study\"\n[2]: '
+with_role report '["[A study](https://example.org/no) and https://example.net/no. [1]"]' '"[A study](https://example.org/no) and https://example.net/no. [1]"'
+asked '{}'
+expect_code 0 && expect_in out '"user_output":"A study and  [1]\n\n[1]: '
+with_role report '["[9]"]' '"[9]"'
+asked '{}'
+expect_code 0 && expect_in out '- They cost 20,000. [2]\n- They save a third. [1]'
+# Long reports, and as many findings as are kept.
+with_role report "[\"$(head -c 70000 /dev/zero | tr '\0' a) [1]\"]" '"none"'
+asked '{}'
+expect_code 0 && expect_in out 'aaa [1]","task_state":"done"'
+python3 - <<'P'
+import json
+def preset(**more):
+    return {"provider": "scripted", "templates": False, **more}
+topics = [{"title": "T%d-" % topic, "question": "?"} for topic in range(20)]
+def call(topic):
+    text = " ".join("https://example.org/%d/%d" % (topic, number) for number in range(800))
+    return {"type": "ai", "content": "", "tool_calls": [{"id": "c1", "name": "extract", "arguments": {"from": text, "what": "links"}}]}
+def notes(topic):
+    return json.dumps({"summary": "", "findings": [{"claim": "c", "url": "https://example.org/%d/%d" % (topic, number), "title": ""} for number in range(40)]})
+models = {
+    "brief": preset(replies=[json.dumps({"brief": "b", "topics": topics})]),
+    "research": preset(rules=[{"contains": "# The topic: T%d-" % topic, "in": "last", "reply": call(topic)} for topic in range(20)], replies=["done"]),
+    "compress": preset(rules=[{"contains": "T%d-" % topic, "reply": notes(topic)} for topic in range(20)], replies=["?"]),
+    "report": preset(replies=["First [1], last [800]."])}
+json.dump({"models": models}, open("tenon.yaml", "w"))
+P
+asked '{"max_topics": 20}'
+expect_code 0 && expect_in out '"user_output":"First [1], last [800].\n\n[1]: https://example.org/0/0 ' && expect_in out '[800]: https://example.org/19/39 '
+# A tool that fails is named.
+sed -i 's/"what": "links"/"what": "wrong"/g' tenon.yaml
+asked '{"max_topics": 1}'
+expect_code 0 && expect_in out '"code":"NO_RESULT"' && expect_in out 'a tool failed: '
 with_role compress "[$refused]"
 asked '{}'
 expect_code 0 && expect_answer task_state '"failed"' && expect_in out '"code":"NO_RESULT"'
