@@ -15,7 +15,7 @@
  * `create_failed`, and tries again when it is resumed.
  *
  * What the service reports as used counts for the budget of the run (`spent`). If the budget is used up meanwhile,
- * which `follow` and `budget` find, the research is cancelled in `stop`, and the run fails in `prepare`; resumed with a
+ * which `budget` finds, the research is cancelled in `stop`, and the run fails in `prepare`; resumed with a
  * larger budget, it starts another one.
  */
 #include "agents.h"
