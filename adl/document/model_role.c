@@ -145,9 +145,10 @@ static int32_t role_check_code(tn_value code, struct error *error) {
     nearest_init(&near, text, length);
     for (size_t i = 0; i < error_code_count(); i++)
         nearest_add_candidate(&near, error_code_at(i)->code, strlen(error_code_at(i)->code));
-    for (size_t i = 0; i < length && !nearest_result(&near); i++)
-        if ((text[i] < 'A' || text[i] > 'Z') && text[i] != '_' && (text[i] < '0' || text[i] > '9') && text[i] != '.')
-            return role_fail(error, "fallback.on", code, "codes of errors, `retryable` or `any`");
+    /* "429" is a status, and "insufficient_quota" a service's word. */
+    bool formed = text[0] >= 'A' && text[0] <= 'Z' && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == length;
+    if (!formed && !nearest_result(&near))
+        return role_fail(error, "fallback.on", code, "codes of errors, `retryable` or `any`");
     if (!nearest_result(&near)) return TN_OK;
     return error_set(error, TN_INVALID, "INVALID_CONFIG", "`fallback.on`: no error has the code `%.100s`%s", text,
                      nearest_hint(&near).text);

@@ -98,12 +98,22 @@ static bool is_http_token(const char *text, size_t length) {
     return length > 0;
 }
 
+/* An error does not repeat what can be secret in a URL: the user's name and password, and the query. */
+static int32_t request_fail_url(const char *text, const char *why, struct error *error) {
+    size_t from = 0, end = strcspn(text, "?#");
+    for (size_t i = 0; i < end; i++)
+        if (text[i] == '@') from = i;
+    int shown = end - from > 200 ? 200 : (int)(end - from);
+    return request_fail(error, "url", "found \"%s%.*s%s\": %s", from ? "…" : "", shown, text + from,
+                        text[from + (size_t)shown] ? "…" : "", why);
+}
+
 static int32_t request_read_url(struct http_request *request, tn_value value, struct error *error) {
     size_t length;
     if (!value_is(value, TN_STRING))
         return request_wrong_kind(error, "url", value, "a string, as in \"https://host/path\"");
     const char *text = value_chars(value, &length), *why = url_read(&request->url, text, length, NULL);
-    return why ? request_fail(error, "url", "found \"%.200s\": %s", text, why) : TN_OK;
+    return why ? request_fail_url(text, why, error) : TN_OK;
 }
 
 static int32_t request_read_method(struct http_request *request, tn_value value, struct error *error) {

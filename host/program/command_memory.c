@@ -76,7 +76,7 @@ static void print_path(FILE *out, tn_value names) {
         command_printf(out, "%s%s", i ? "/" : "", value_chars(value_at(names, i), NULL));
 }
 
-static int memory_print_list(const struct command_kernel *kernel, tn_value result) {
+static int memory_print_list(const struct command_kernel *kernel, tn_value result, bool similar) {
     tn_value list = value_get(result, "memories");
     if (command_kernel_json(kernel)) return command_kernel_print_take(kernel, result);
     for (size_t i = 0; i < value_count(list); i++) {
@@ -86,7 +86,12 @@ static int memory_print_list(const struct command_kernel *kernel, tn_value resul
         command_printf(stdout, "  %s  %s\n", command_kernel_text(memory, "key"), json);
         mem_free(json);
     }
-    if (value_count(list) == 0) fprintf(stderr, "no memories\n");
+    if (value_count(list) == 0)
+        fputs(similar
+                  ? "no memories with a vector of this model; those that were stored without `memory.embed`, or with "
+                    "another model, must be stored again\n"
+                  : "no memories\n",
+              stderr);
     if (value_to_bool(value_get(result, "more"))) fprintf(stderr, "there are more: raise --limit\n");
     value_unref(result);
     return COMMAND_OK;
@@ -95,6 +100,7 @@ static int memory_print_list(const struct command_kernel *kernel, tn_value resul
 int command_memory_search(const struct arguments *arguments) {
     struct command_kernel kernel;
     tn_value given = value_object(), result = NULL;
+    bool similar = argument_given(arguments, "similar");
     int code = command_kernel_open(&kernel, arguments);
     if (operand_count(arguments))
         given = value_set_take(given, "namespace", command_kernel_path(operand_at(arguments, 0)));
@@ -108,5 +114,5 @@ int command_memory_search(const struct arguments *arguments) {
         value_unref(given);
     else
         code = command_kernel_call_take(&kernel, "memory/search", given, &result);
-    return command_kernel_close(&kernel, code ? code : memory_print_list(&kernel, result));
+    return command_kernel_close(&kernel, code ? code : memory_print_list(&kernel, result, similar));
 }

@@ -79,6 +79,10 @@ int command_model_embed(const struct arguments *arguments) {
     int code = embed_read_number(arguments, "dimensions", &dimensions) && embed_read_number(arguments, "batch", &batch)
                    ? COMMAND_OK
                    : COMMAND_USAGE;
+    if (!code && (*name == '{' || *name == '['))
+        code =
+            command_report(COMMAND_USAGE, "the model: found JSON, expected a role or PROVIDER:NAME; bind a role to it: "
+                                          "--model 'vectors={…}' vectors");
     tn_value texts = code ? NULL : embed_texts(arguments, &code);
     if (!code) code = method_caller_open(&caller, arguments, NULL, NULL);
     if (!code) {

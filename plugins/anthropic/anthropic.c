@@ -47,6 +47,9 @@ static void anthropic_error(struct model_call *call, tn_value body, struct tn_mo
     if (failure->code != NULL && strcmp(failure->code, "INVALID_REQUEST") == 0 &&
         tn_model_code_of_message(message, failure->status) != NULL)
         failure->code = tn_model_code_of_message(message, failure->status);
+    /* Proxies and compatible servers use the type of a wrong request for everything; their status is certain. */
+    bool vague = failure->code != NULL && strcmp(failure->code, "INVALID_REQUEST") == 0;
+    if (vague && failure->status != 0 && failure->status != 400 && failure->status != 422) failure->code = NULL;
     if (strstr(cause, "spend_limit") != NULL) failure->code = "QUOTA"; /* a monthly or contractual limit */
 }
 

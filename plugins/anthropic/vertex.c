@@ -80,6 +80,8 @@ int32_t anthropic_vertex_create(struct model *model) {
                                            tn_get_text(section, "token_url", NULL), model->http);
         if (vertex->source == NULL) status = TN_NO_MEMORY;
     }
+    model->credentials = "the credentials for Vertex, their roles in `project`, and whether the Vertex AI API and the "
+                         "model, in Model Garden, are enabled there";
     if (status == TN_OK)
         model->provider_data = vertex;
     else
@@ -130,6 +132,7 @@ static void vertex_on_token(struct token_wait *wait, tn_value header, const stru
     }
     tn_release(state->header);
     state->header = tn_retain(header);
+    model_hide_token(state->call, header);
     vertex_send(state->call, state);
 }
 
@@ -144,6 +147,7 @@ static void vertex_send_when_authorized(struct model_call *call, struct vertex_c
     }
     tn_release(state->header);
     state->header = tn_retain(header);
+    model_hide_token(call, header);
     vertex_send(call, state);
 }
 
@@ -179,11 +183,6 @@ void anthropic_vertex_error(struct model_call *call, tn_value body, struct tn_mo
     if (!anthropic_is_on_vertex(call) || tn.value->kind(tn_get(error, "status")) != TN_STRING) return;
     failure->type = tn_get(error, "status");
     failure->message = tn_get(error, "message");
-    if (failure->status != 401 && failure->status != 403) return;
-    model_fail(call, "AUTH",
-               "anthropic (Vertex) does not accept the credentials (%.60s): check the credentials, their roles in the "
-               "project, whether the Vertex AI API is enabled there, and whether the model is enabled in Model Garden",
-               tn_chars(failure->type, NULL));
 }
 
 /* ---- The plugin ---- */

@@ -13,6 +13,7 @@ TN_PLUGIN("tenon.bedrock", "0.1.0", "Models of Amazon Bedrock")
 
 #define BEARER_SECRET    "AWS_BEARER_TOKEN_BEDROCK"
 #define SKEW_SMALLEST_MS 60000 /* a smaller difference of the clocks is not the reason of a refusal */
+#define SKEW_LARGEST_MS  (365 * INT64_C(86400000)) /* that the host signs with */
 
 static tn_value section; /* the plugin's section of tenon.yaml */
 
@@ -101,6 +102,16 @@ static bool bedrock_build_url(struct bedrock *bedrock, const char *base, const c
     return fits;
 }
 
+/* What signs the requests, or replaces a signature; NULL: the configured key. */
+static const char *bedrock_credentials(const struct bedrock *bedrock, tn_value config) {
+    if (tn.value->kind(tn_get(config, "api_key")) > TN_NULL) return NULL;
+    if (tn.value->kind(tn_get(config, "credentials")) > TN_NULL) return "`credentials`, and what they have access to";
+    return bedrock->uses_default_credentials
+               ? "the secret " BEARER_SECRET " if it exists, otherwise AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
+                 "AWS_SESSION_TOKEN, and what they have access to"
+               : "`credentials`: the request had none, because `base_url` is not an address of Amazon";
+}
+
 static int32_t bedrock_create(struct model *model) {
     tn_value config = model->config;
     const char *base = tn_get_text(config, "base_url", NULL), *endpoint = tn_get_text(section, "endpoint", NULL);
@@ -111,6 +122,7 @@ static int32_t bedrock_create(struct model *model) {
     bedrock->family = bedrock_family_of(model->name);
     bedrock->uses_default_credentials = own && tn.value->kind(tn_get(config, "api_key")) <= TN_NULL &&
                                         tn.value->kind(tn_get(config, "credentials")) <= TN_NULL;
+    model->credentials = bedrock_credentials(bedrock, config);
     int32_t status = TN_OK;
     if (!bedrock_find_region(bedrock, config, model->name))
         status =
@@ -186,12 +198,13 @@ static tn_value bedrock_sign(const struct model_call *call) {
 
 static void bedrock_send(struct model_call *call) {
     const struct bedrock *bedrock = call->model->provider_data;
-    const struct bedrock_call *state = call->provider_data;
+    struct bedrock_call *state = call->provider_data;
     char url[BEDROCK_URL_MAX + 32];
     bool streams = call->embed == NULL && model_is_streaming(call);
     const char *operation = call->embed != NULL ? "invoke" : streams ? "converse-stream" : "converse";
     (void)snprintf(url, sizeof url, "%s/%s", bedrock->url, operation);
     call->whole = !streams;
+    state->skew_ms = bedrock->skew_ms;
     tn_value headers = bedrock_headers(call), sign = bedrock_sign(call);
     struct model_request request = {.path = url,
                                     .body = state->body,
@@ -233,12 +246,17 @@ static void bedrock_take_answer(struct model_call *call, tn_value json) {
         bedrock_start(call);
 }
 
-/* Measures how far the service's clock is ahead. Returns false if the clocks agree, or if the service sent no time. */
+/*
+ * Measures how far the service's clock is ahead. Returns false if the request was signed with that time, or if the
+ * service sent none. Another call may have changed the model's clock meanwhile.
+ */
 static bool bedrock_adjust_clock(const struct model_call *call) {
     struct bedrock *bedrock = call->model->provider_data;
+    const struct bedrock_call *state = call->provider_data;
     int64_t at = tn_model_http_date(tn_get_text(tn_get(call->head, "headers"), "date", ""));
-    int64_t skew_ms = at - tn.core->wall_ms(tn.host), change = skew_ms - bedrock->skew_ms;
+    int64_t skew_ms = at - tn.core->wall_ms(tn.host), change = skew_ms - state->skew_ms;
     if (at < 0 || (change < SKEW_SMALLEST_MS && change > -SKEW_SMALLEST_MS)) return false;
+    if (skew_ms > SKEW_LARGEST_MS || skew_ms < -SKEW_LARGEST_MS) return false;
     bedrock->skew_ms = skew_ms;
     return true;
 }

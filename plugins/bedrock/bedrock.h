@@ -36,6 +36,7 @@ struct bedrock {
 struct bedrock_call {
     struct frames frames;
     tn_value body;         /* of the request; kept because it may be sent again */
+    int64_t skew_ms;       /* of the model's clock when it was sent */
     bool retried;          /* it was sent again with another clock */
     uint64_t embedded;     /* texts in all requests so far */
     bool started, stopped; /* an event, messageStop was received */

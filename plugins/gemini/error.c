@@ -75,7 +75,7 @@ static void error_read_details(tn_value details, struct tn_model_failure *failur
 }
 
 void gemini_error(struct model_call *call, tn_value body, struct tn_model_failure *failure) {
-    const struct gemini *gemini = call->model->provider_data;
+    (void)call;
     tn_value error = tn_get(tn.value->kind(body) == TN_ARRAY ? tn.value->at(body, 0) : body, "error");
     if (error == NULL) return;
     const char *status = tn_get_text(error, "status", NULL), *message = tn_get_text(error, "message", "");
@@ -90,9 +90,4 @@ void gemini_error(struct model_call *call, tn_value body, struct tn_model_failur
     error_read_details(tn_get(error, "details"), failure);
     if (failure->code == NULL) failure->code = tn_model_error_code(failure->status);
     if (strcmp(failure->code, "INVALID_REQUEST") == 0 && error_is_too_long(message)) failure->code = "CONTEXT_LENGTH";
-    if (strcmp(failure->code, "AUTH") != 0 || gemini->project == NULL) return;
-    model_fail(call, "AUTH",
-               "gemini (Vertex) does not accept the credentials (%s): check the credentials, their roles in "
-               "the project `%s`, and whether the Vertex AI API is enabled there",
-               status != NULL ? status : "no reason given", tn_chars(gemini->project, NULL));
 }

@@ -49,6 +49,8 @@ static int32_t gemini_create(struct model *model) {
                               message))
         status = tn_refuse("INVALID_CONFIG", message);
     if (status == TN_OK && project != NULL) {
+        model->credentials = "the credentials for Vertex, their roles in `project`, and whether the Vertex AI API is "
+                             "enabled there";
         gemini->project = tn_text(project);
         gemini->source = google_source_new(&gemini_maker, tn_get_text(section, "credentials", NULL),
                                            tn_get_text(section, "token_url", NULL), model->http);
@@ -125,6 +127,7 @@ static void gemini_on_token(struct token_wait *wait, tn_value header, const stru
     }
     tn_release(state->header);
     state->header = tn_retain(header);
+    model_hide_token(call, header);
     gemini_send(call);
 }
 
@@ -140,6 +143,7 @@ static void gemini_send_when_authorized(struct model_call *call) {
     }
     tn_release(state->header);
     state->header = tn_retain(header);
+    model_hide_token(call, header);
     gemini_send(call);
 }
 

@@ -11,6 +11,7 @@ static void authorize_send(struct model_call *call, tn_value header) {
     tn_value message = tn_set_take(tn_retain(request), "headers", headers);
     tn_release(call->authorization.header);
     call->authorization.header = tn_retain(header);
+    model_hide_token(call, header);
     model_send_message_take(call, message);
 }
 

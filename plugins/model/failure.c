@@ -4,14 +4,31 @@
 #include "internal.h"
 #include <stdarg.h>
 
+/* What the request had instead of a key; NULL if it had one. */
+static const char *failure_credentials(const struct model_call *call) {
+    const struct model *model = call->model;
+    if (model->credentials != NULL) return model->credentials;
+    if (tn_get(model_get_config(call, "headers"), model->key_header) != NULL) return "`headers`";
+    if (model_get_config(call, "api_key") != NULL || model->is_default_host) return NULL;
+    return "`api_key`: the request had no key, because `base_url` is not the provider's own address";
+}
+
 static struct tn_model_failure failure_of(const struct model_call *call, const char *code) {
     struct tn_model_failure failure = TN_MODEL_FAILURE(call->model->provider->name);
     failure.code = code;
     failure.status = call->status;
     failure.headers = tn_get(call->head, "headers");
-    failure.key = model_get_config(call, "api_key");
+    failure.key = call->token != NULL ? call->token : model_get_config(call, "api_key");
     failure.secret = call->model->provider->secret;
+    failure.credentials = failure_credentials(call);
     return failure;
+}
+
+void model_hide_token(struct model_call *call, tn_value header) {
+    uint64_t length = 0, skipped = strlen("Bearer ");
+    const char *text = tn_chars(header, &length);
+    tn_release(call->token);
+    call->token = length > skipped ? tn_text_n(text + skipped, length - skipped) : NULL;
 }
 
 static void failure_end_take(struct model_call *call, tn_value error) {
@@ -81,6 +98,14 @@ void model_fail_http_status(struct model_call *call, tn_value end) {
 }
 
 void model_fail_service(struct model_call *call, tn_value body) { failure_end_from_service(call, 0, body, body); }
+
+void model_fail_event(struct model_call *call, const char *data, uint64_t length) {
+    struct tn_text_buffer quote = TN_TEXT_BUFFER(0);
+    tn_model_append_quote_n(&quote, data, length, failure_of(call, NULL).key, TN_MODEL_QUOTE_MAX);
+    model_fail_response(call, "an event whose data is not JSON (%llu bytes): \"%s\"", (unsigned long long)length,
+                        tn_text_chars(&quote));
+    tn_text_free(&quote);
+}
 
 void model_fail_unexpected_body(struct model_call *call, tn_value end, const char *advice) {
     struct tn_model_failure failure = failure_of(call, "INVALID_RESPONSE");

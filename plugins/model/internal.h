@@ -49,6 +49,8 @@ void model_authorize_release(struct model_call *call);
 /* failure.c */
 void model_fail_http_status(struct model_call *call, tn_value end);
 void model_fail_exchange(struct model_call *call, tn_value error);
+/* The data of an event is not JSON: quotes it. */
+void model_fail_event(struct model_call *call, const char *data, uint64_t length);
 /* The response is successful, but its body is neither JSON nor a stream of events: quotes it. */
 void model_fail_unexpected_body(struct model_call *call, tn_value end, const char *advice);
 

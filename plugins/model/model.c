@@ -88,6 +88,7 @@ static void model_call_destroy(struct model_call *call) {
     tn_answer_free(&call->answer);
     tn_tool_names_free(&call->names);
     tn_release(call->embeddings);
+    tn_release(call->token);
     tn_release(call->input);
     tn_release(call->messages);
     tn_release(call->options);
@@ -271,7 +272,7 @@ static void model_on_event(struct model_call *call, tn_value event) {
     else if ((json = tn_from_json(data, length)) != NULL)
         provider->event(call, name, json);
     else
-        model_fail_response(call, "an event whose data is not JSON (%llu bytes)", (unsigned long long)length);
+        model_fail_event(call, data, length);
     tn_release(json);
 }
 

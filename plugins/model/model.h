@@ -47,7 +47,9 @@ struct model {
     const char *base_url; /* without a trailing slash, and without its query */
     const char *query;    /* the query of base_url, which each request gets: "api-version=2024-10-21"; "" for none */
     const char *key_header, *key_prefix; /* of the provider, unless its create changes them; borrowed */
-    bool is_default_host;                /* base_url has the origin of the provider's default */
+    const char *credentials; /* set by the provider's create: what to check if the service refuses requests that have
+                              * something else than the key: "`entra`"; borrowed */
+    bool is_default_host;    /* base_url has the origin of the provider's default */
     const tn_http_1 *http;
     /* Set by the provider's create: each request gets one of its tokens as `authorization`, and is sent again with
      * another if it is refused with 401. NULL: requests have the key. Freed with the model. */
@@ -116,6 +118,7 @@ struct model_call {
     struct tn_answer answer;
     tn_value embeddings; /* an array of vectors; NULL before the first one */
     int64_t embedding_tokens;
+    tn_value token; /* of model_hide_token */
     struct {
         tn_value request, header; /* the last request without its token; the token that it was sent with */
         struct token_wait wait;
@@ -295,6 +298,8 @@ void model_fail_service(struct model_call *call, tn_value body);
  * contain a secret. */
 void model_fail(struct model_call *call, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Errors do not repeat the token of this `authorization` header, also if the service does. */
+void model_hide_token(struct model_call *call, tn_value header);
 /* Fails the task with INVALID_RESPONSE because the service violated its protocol. `format` describes what it sent: the
  * message is "PROVIDER sent …; try again". */
 void model_fail_response(struct model_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -14,6 +14,7 @@ static int32_t azure_set_tokens(struct model *model, tn_value entra) {
     if (fault == NULL && tn.value->kind(tn_get(model->config, "api_key")) > TN_NULL)
         fault = "both `api_key` and `entra` are set; remove one of them";
     if (fault != NULL) return tn_refuse("INVALID_CONFIG", fault);
+    model->credentials = "`entra`, and whether the application or the machine has access to the resource";
     model->tokens = entra_source_new(&azure_maker, entra, section, model->http);
     return model->tokens != NULL ? TN_OK : TN_NO_MEMORY;
 }

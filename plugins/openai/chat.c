@@ -9,55 +9,7 @@
 #include "openai.h"
 
 #define CALL_ID_LENGTH 9 /* of `call_ids: nine` */
-
-static void chat_put_media(struct model_call *call, tn_builder *builder, tn_value part, const char *type) {
-    struct model_media media;
-    if (!model_media_init(&media, part)) {
-        model_fail_request(call, "a part of type `%s` is empty: expected `url`, `data` (base64, or bytes) or `file_id`",
-                           type);
-        return;
-    }
-    if (openai_put_chunk(call, builder, part, &media)) {
-        model_media_finish(&media);
-        return;
-    }
-    if (strcmp(type, "image") == 0) {
-        if (media.data == NULL && media.url == NULL)
-            model_fail_request(call,
-                               "an image with a `file_id`, which chat does not accept: use `url` or `data`, or set "
-                               "`api: responses`");
-        openai_begin_item(builder, NULL, "image_url");
-        tn_put_begin(builder, "image_url", TN_OBJECT);
-        if (media.url != NULL)
-            tn_put(builder, "url", media.url);
-        else if (media.data != NULL)
-            tn_put_take(builder, "url", model_media_to_data_url(&media));
-        tn.value->end(builder);
-    } else if (strcmp(type, "audio") == 0) {
-        const char *format = media.media_type != NULL && strstr(media.media_type, "wav") != NULL ? "wav" : "mp3";
-        if (media.data == NULL) model_fail_request(call, "audio without `data`: expected base64, or bytes");
-        openai_begin_item(builder, NULL, "input_audio");
-        tn_put_begin(builder, "input_audio", TN_OBJECT);
-        if (media.data != NULL) tn_put(builder, "data", media.data);
-        tn_put_text(builder, "format", format);
-        tn.value->end(builder);
-    } else {
-        if (media.data == NULL && media.file_id == NULL)
-            model_fail_request(call, "a file with a `url`, which chat does not accept: use `data` or `file_id`, or set "
-                                     "`api: responses`");
-        openai_begin_item(builder, NULL, "file");
-        tn_put_begin(builder, "file", TN_OBJECT);
-        if (media.file_id != NULL)
-            tn_put(builder, "file_id", media.file_id);
-        else if (media.data != NULL) {
-            tn_put_text(builder, "filename", tn_get_text(part, "name", "file"));
-            tn_put_take(builder, "file_data", model_media_to_data_url(&media));
-        }
-        tn.value->end(builder);
-    }
-    tn.value->end(builder);
-    model_media_finish(&media);
-}
+#define MEDIA_NOTE     "(The result also has media, which you cannot receive.)"
 
 /* Writes a part of a user's message. Parts that only models produce are left out. */
 static void chat_put_part(struct model_call *call, tn_builder *builder, tn_value part) {
@@ -67,7 +19,7 @@ static void chat_put_part(struct model_call *call, tn_builder *builder, tn_value
         tn_put_text(builder, "text", tn_get_text(part, "text", ""));
         tn.value->end(builder);
     } else if (strcmp(type, "image") == 0 || strcmp(type, "file") == 0 || strcmp(type, "audio") == 0)
-        chat_put_media(call, builder, part, type);
+        openai_put_media(call, builder, part, type);
     else if (strcmp(type, "reasoning") != 0 && strcmp(type, "source") != 0 && strcmp(type, "refusal") != 0)
         model_fail_request(call, "a part of type `%.40s`: expected text, image, file or audio", type);
 }
@@ -160,7 +112,7 @@ static bool chat_has_media(tn_value content) {
 
 /* The result of a tool for a server that accepts no media: its text says that they are missing. */
 static void chat_put_text_of_media(tn_builder *builder, tn_value content) {
-    static const char note[] = "(The result also has media, which you cannot receive.)";
+    static const char note[] = MEDIA_NOTE;
     tn_value text = openai_join_text(content);
     uint64_t length = 0;
     const char *chars = tn_chars(text, &length);
@@ -218,7 +170,10 @@ static void chat_put_tool_media(struct model_call *call, tn_builder *builder, ui
                 tn.value->end(builder);
             }
             started = true;
-            chat_put_part(call, builder, part);
+            if (openai_accepts_media(call, tn_get_text(part, "type", "")))
+                chat_put_part(call, builder, part);
+            else
+                tn_put_take(builder, NULL, tn_build("{s:s,s:s}", "type", "text", "text", MEDIA_NOTE));
         }
     }
     if (!started) return;

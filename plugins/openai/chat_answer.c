@@ -164,6 +164,7 @@ static void chat_read_choice(struct model_call *call, tn_value json, const char 
     struct openai_call *state = call->provider_data;
     tn_value choice = chat_first_choice(json), message = tn_get(choice, member);
     model_set_model_name(call, tn_get(json, "model"));
+    openai_extras_read_answer(call, json); /* also without a choice: in the last event */
     if (choice != NULL) {
         const char *word = tn_get_text(choice, "finish_reason", NULL);
         state->received = true;
@@ -172,7 +173,6 @@ static void chat_read_choice(struct model_call *call, tn_value json, const char 
         else
             openai_think_add(call, tn_get(choice, "text"));
         openai_append_all(&state->logprobs, tn_get(tn_get(choice, "logprobs"), "content"));
-        openai_extras_read_answer(call, json);
         if (word != NULL && strcmp(word, "error") == 0)
             model_fail_service(call, choice);
         else if (word != NULL) {

@@ -142,6 +142,15 @@ static void references_finish(struct model_call *call, tn_value references) {
 
 /* ---- All of them ---- */
 
+/* Adds the sources once: as soon as the answer is complete and has some. */
+static void extras_add_sources(struct model_call *call, struct chat_extras *extras) {
+    if (extras->is_cited || (extras->citations == NULL && extras->results == NULL && extras->references == NULL))
+        return;
+    extras->is_cited = true;
+    citations_finish(call, extras);
+    references_finish(call, extras->references);
+}
+
 static void keep(tn_value *place, tn_value array) {
     if (tn.value->kind(array) != TN_ARRAY || tn.value->count(array) == 0) return;
     tn_release(*place);
@@ -165,15 +174,14 @@ void openai_extras_read_answer(struct model_call *call, tn_value json) {
     struct chat_extras *extras = &((struct openai_call *)call->provider_data)->extras;
     keep(&extras->citations, tn_get(json, "citations"));
     keep(&extras->results, tn_get(json, "search_results"));
+    if (model_is_finished(call)) extras_add_sources(call, extras); /* xAI's come after the finish_reason */
 }
 
 void openai_extras_finish(struct model_call *call) {
     struct chat_extras *extras = &((struct openai_call *)call->provider_data)->extras;
     if (extras->details != NULL) details_finish(call, extras->details);
     openai_speech_finish(call);
-    if (!extras->is_cited) citations_finish(call, extras);
-    if (!extras->is_cited) references_finish(call, extras->references);
-    extras->is_cited = true; /* a second finish_reason adds nothing again */
+    extras_add_sources(call, extras); /* a second finish_reason adds nothing again */
 }
 
 void openai_extras_release(struct chat_extras *extras) {

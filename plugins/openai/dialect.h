@@ -26,7 +26,7 @@ struct openai_dialect {
     const char *speech;           /* "any", "stream", or NULL */
     const char *cached, *cache_write, *reasoning; /* members of usage, as `a.b`; NULL: the usual ones */
     bool stream_options, strict, format_name, developer, names, stop, tools, tool_choice, parallel_tool_calls,
-        extra_content, prefix, strict_order;
+        extra_content, prefix, strict_order, images, files, audio;
     bool is_own;       /* a server of OpenAI, also on Azure */
     bool details_back; /* reasoning_details are sent back if the message has them */
     bool audio_back;   /* the ids of audio are sent back */

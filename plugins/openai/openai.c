@@ -131,13 +131,17 @@ static void openai_error(struct model_call *call, tn_value body, struct tn_model
 /* ---- Embeddings ---- */
 
 static void openai_embed_start(struct model_call *call) {
+    const char *dimensions = openai_dialect(call)->dimensions;
+    if (dimensions == NULL && model_get_option(call, "dimensions") != NULL) {
+        model_fail(call, "UNSUPPORTED", "this service has no `dimensions`: remove the option, or use another model");
+        return;
+    }
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "model", call->model->name);
     tn_put(builder, "input", call->embed);
     tn_put_text(builder, "encoding_format", "float");
-    if (openai_dialect(call)->dimensions != NULL)
-        model_put_option(call, builder, "dimensions", openai_dialect(call)->dimensions);
+    if (dimensions != NULL) model_put_option(call, builder, "dimensions", dimensions);
     tn.value->end(builder);
     tn_value body = tn_finish(builder);
     model_send(call, &(struct model_request){.path = "/embeddings", .body = body, .whole = true});
@@ -212,6 +216,10 @@ static void openai_release(struct model_call *call) {
     openai_extras_release(&state->extras);
 }
 
+static bool openai_retry(struct model_call *call, int64_t status, const char *code) {
+    return openai_retry_stored(call, status, code) || openai_speech_retry(call, status, code);
+}
+
 static const struct model_provider openai = {
     .name = "openai",
     .base_url = "https://api.openai.com/v1",
@@ -225,7 +233,7 @@ static const struct model_provider openai = {
     .event = openai_event,
     .answer = openai_answer,
     .error = openai_error,
-    .retry = openai_speech_retry,
+    .retry = openai_retry,
     .release = openai_release,
     .has_embeddings = true,
 };

@@ -40,6 +40,7 @@ struct openai_call {
     struct chat_extras extras;
     tn_value background_id; /* stored.c: of the response that runs at the service; NULL: none */
     uint64_t poll_timer;    /* stored.c: 0: none */
+    uint32_t poll_failures; /* stored.c: one after the other */
     bool keep_items;        /* `items` contains data that the message does not */
     bool sent_audio_id;     /* chat_speech.c: the request names audio that the service keeps, which may be gone */
     bool forgot_audio;      /* the service refused such a request: the next one has the text instead */
@@ -49,6 +50,11 @@ struct openai_call {
 void openai_chat_start(struct model_call *call);
 void openai_chat_event(struct model_call *call, const char *name, tn_value json);
 void openai_chat_answer(struct model_call *call, tn_value json);
+
+/* chat_media.c: true if the server accepts parts of the type `image`, `file` or `audio`. */
+bool openai_accepts_media(const struct model_call *call, const char *type);
+/* Writes such a part of a user's message. Fails the call if it is not well-formed, or not accepted. */
+void openai_put_media(struct model_call *call, tn_builder *builder, tn_value part, const char *type);
 
 /* chat_think.c: adds a text of the answer; what is inside of <think> becomes reasoning. */
 void openai_think_add(struct model_call *call, tn_value text);
@@ -99,6 +105,8 @@ uint64_t openai_first_message(const struct model_call *call);
 void openai_put_stored(const struct model_call *call, tn_builder *builder);
 /* Returns true if the response still runs. It will then be read again, as another answer. */
 bool openai_wait_for_stored(struct model_call *call, tn_value response);
+/* `retry` of the provider's table: a response that runs is read again after a failure that may pass. */
+bool openai_retry_stored(struct model_call *call, int64_t status, const char *code);
 /* Keeps the id for the next request, if the service stores the response. */
 void openai_keep_response_id(struct model_call *call, tn_value response);
 /* Releases what stored.c has of the call. A response that still runs is cancelled. */

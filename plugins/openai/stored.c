@@ -3,14 +3,16 @@
  *
  * With `previous_response_id`, an answer keeps its id in extra.openai.response_id, and the next request sends this id
  * and only the messages behind it. With `background`, the service answers at once, and the response is read in
- * intervals until it has ended. Both need the service to store the response, so they are off by default.
+ * intervals until it has ended; a read that fails is repeated, because another response would be paid again. Both need
+ * the service to store the response, so they are off by default.
  *
  * A call that is cancelled cancels its response at the service. The result of a call is saved when it has ended, so a
  * host that is killed while a response runs makes another one: the node `deep_research` does not (background.c).
  */
 #include "openai.h"
 
-#define STORED_POLL_MS 2000
+#define STORED_POLL_MS      2000
+#define STORED_FAILURES_MAX 5 /* reads of a response that may fail one after the other */
 
 static bool stored_flag(const struct model_call *call, const char *name) {
     int32_t truth = 0;
@@ -75,6 +77,25 @@ static void stored_forget(struct openai_call *state) {
     state->background_id = NULL;
 }
 
+static void stored_read_later(struct model_call *call) {
+    struct openai_call *state = call->provider_data;
+    int64_t interval = tn_get_int(call->model->config, "poll_interval_ms", STORED_POLL_MS);
+    state->poll_timer = tn_post((uint64_t)interval, stored_on_timer, call);
+    call->waits = true;
+    if (state->poll_timer == 0) model_fail(call, "NO_MEMORY", "not enough memory for a timer");
+}
+
+bool openai_retry_stored(struct model_call *call, int64_t status, const char *code) {
+    static const char *const passing[] = {"CONNECT", "CONNECTION_LOST", "TIMEOUT", "TLS"};
+    struct openai_call *state = call->provider_data;
+    bool may_pass = status == 408 || status == 429 || status >= 500;
+    for (size_t i = 0; status == 0 && i < sizeof(passing) / sizeof(passing[0]); i++)
+        may_pass = may_pass || strcmp(passing[i], code) == 0;
+    if (state->background_id == NULL || !may_pass || ++state->poll_failures > STORED_FAILURES_MAX) return false;
+    stored_read_later(call);
+    return true;
+}
+
 bool openai_wait_for_stored(struct model_call *call, tn_value response) {
     struct openai_call *state = call->provider_data;
     const char *status = tn_get_text(response, "status", "");
@@ -85,10 +106,8 @@ bool openai_wait_for_stored(struct model_call *call, tn_value response) {
         return false;
     }
     if (state->background_id == NULL) state->background_id = tn_retain(tn_get(response, "id"));
-    int64_t interval = tn_get_int(call->model->config, "poll_interval_ms", STORED_POLL_MS);
-    state->poll_timer = tn_post((uint64_t)interval, stored_on_timer, call);
-    call->waits = true;
-    if (state->poll_timer == 0) model_fail(call, "NO_MEMORY", "not enough memory for a timer");
+    state->poll_failures = 0;
+    stored_read_later(call);
     return true;
 }
 

@@ -151,3 +151,31 @@ run tenon model test claude --prompt Hi # it is tried again after 429
 expect_code 0 && expect_out "Grüß Gott"
 [ "$(wc -l <requests)" = 3 ] || fails "expected three requests"
 servers_stop
+# Calls at the same time learn the service's time from the same refusal, and each is sent again once.
+late='{"status": 403, "headers": {"x-amzn-errortype": "InvalidSignatureException", "date": "DATE"}, "pause_ms": 200,
+    "json": {"message": "Signature expired: 20150830T123600Z is now earlier than"}}'
+late=${late/DATE/$(python3 -c 'import email.utils, time; print(email.utils.formatdate(time.time() + 7200, usegmt=True))')}
+serve "[$late, $late, {\"text\": \"now\"}, {\"text\": \"now\"}]"
+cat >both.yaml <<'Y'
+version: "1.0"
+channels: [{name: a, type: last_value}, {name: b, type: last_value}]
+nodes: [{id: x, type: llm, config: {model: claude, prompt: x, output_key: a}}, {id: y, type: llm, config: {model: claude, prompt: y, output_key: b}}]
+edges: [{from: START, to: x}, {from: START, to: y}, {from: x, to: END}, {from: y, to: END}]
+Y
+run tenon run both.yaml
+expect_code 0 && expect_out '{"a":"now","b":"now"}'
+# A clock that is years late is not corrected: the error says that it must be set.
+serve "[${late/20??/2037}]"
+run tenon model test claude --prompt Hi
+expect_code 1 && expect_in err "[AUTH]" && expect_in err "set the clock"
+servers_stop
+# A refusal names what was refused: a signature, and not the key that is the default.
+denied='{"status": 403, "headers": {"x-amzn-errortype": "ExpiredTokenException"}, "json": {"message": "The security token is expired"}}'
+serve "[$denied, $denied, $denied]"
+run tenon model test claude --prompt Hi
+expect_code 1 && expect_in err "otherwise AWS_ACCESS_KEY_ID" && expect_not_in err "comes from"
+run tenon model test own --prompt Hi
+expect_code 1 && expect_in err 'check `credentials`' && expect_not_in err BEARER
+run tenon model test evil --prompt Hi
+expect_code 1 && expect_in err 'the request had none, because `base_url` is not an address of Amazon' && expect_not_in err BEARER
+servers_stop

@@ -201,7 +201,7 @@ for isolation in none process; do
 done
 
 # A rejected token is replaced once.
-unauthenticated='{"status": 401, "json": {"error": {"code": 401, "status": "UNAUTHENTICATED", "message": "token-1 is old"}}}'
+unauthenticated='{"status": 401, "json": {"error": {"code": 401, "status": "UNAUTHENTICATED", "message": "token-2 is old"}}}'
 vertex none "[$unauthenticated, {\"text\": \"Now\"}]"
 service
 asks
@@ -211,7 +211,7 @@ grep -q '"authorization": "Bearer token-2"' requests || fails "the new token was
 vertex none "[$unauthenticated]"
 service
 asks
-expect_code 1 && expect_in err "[AUTH]" && expect_in err "their roles in the project" && expect_not_in err "token-1"
+expect_code 1 && expect_in err "[AUTH]" && expect_in err "their roles in" && expect_in err "is old" && expect_not_in err "token-2"
 tokens 2
 
 # A token endpoint that is unavailable is retryable; wrong credentials are not.

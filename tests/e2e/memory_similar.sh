@@ -64,6 +64,10 @@ run tenon memory put n long "$(printf '0123456789abcdef%.0s' {1..100})" -c cut.y
 run tenon memory put n short 0123456789abcdef -c cut.yaml
 run tenon memory search n --similar 0123456789abcdefXYZ --json -c cut.yaml
 expect_code 0 && [ "$(grep -o '"score":1.0\|"score":0.99999' "$work/out" | wc -l)" = 2 ] || fails "expected two equal vectors"
+# After another model, the memories are there, but are not compared: the command says so.
+sed 's/dimensions: 8}/dimensions: 9}/' cut.yaml >other_model.yaml
+run tenon memory search n --similar 0123456789abcdefXYZ -c other_model.yaml
+expect_code 0 && expect_out "" && expect_in err "with another model, must be stored again"
 # A store that does not know `exact` refuses it; the host then asks without it.
 command -v python3 >/dev/null || exit 0
 mkdir saved

@@ -646,8 +646,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.open -= 1
 
+    def date_time_string(self, timestamp=None):
+        return self.date or super().date_time_string(timestamp)
+
     def reply(self, spoken, reply, request):
-        headers, status = reply.get("headers", {}), reply.get("status", 200)
+        headers, status = dict(reply.get("headers", {})), reply.get("status", 200)
+        self.date = headers.pop("date", None)
         if "json_file" in reply:
             with open(reply["json_file"], encoding="utf-8") as file:
                 reply = {**reply, "json": json.load(file)}

@@ -424,6 +424,8 @@ def error(kind, message="Something.", **more):
 ERRORS = [  # HTTP status, body, our code, retryable, retry_after_ms
     (401, error("authentication_error", "invalid x-api-key"), "AUTH", False, None),
     (403, error("permission_error"), "AUTH", False, None),
+    (401, error("invalid_request_error", "Incorrect API key provided"), "AUTH", False, None),
+    (404, error("invalid_request_error", "no such path"), "NOT_FOUND", False, None),
     (402, error("billing_error"), "QUOTA", False, None),
     (404, error("not_found_error", "model: m"), "NOT_FOUND", False, None),
     (400, error("invalid_request_error", "messages: at least one"), "INVALID_REQUEST", False, None),

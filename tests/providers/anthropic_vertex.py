@@ -59,6 +59,7 @@ def test_renewal():
     error = result["error"]
     d.check(error["code"] == "AUTH" and len(result["requests"]) == 4 and "UNAUTHENTICATED" in error["message"], f"refused twice: {error}")
     d.check("t2" not in json.dumps(error), f"a token is shown: {error}")
+    d.check("\"expired\"; check the credentials for Vertex" in error["message"] and "ANTHROPIC_API_KEY" not in json.dumps(error), f"what was refused: {error}")
 
 
 def test_errors():

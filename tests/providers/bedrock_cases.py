@@ -203,7 +203,7 @@ def test_errors():
 
 def test_clock():
     """A signature that is refused because of its time is made once more with the service's clock."""
-    headers = {"x-amzn-errortype": "InvalidSignatureException:", "date": "Thu, 01 Jan 2037 00:00:00 GMT"}
+    headers = {"x-amzn-errortype": "InvalidSignatureException:", "date": "Thu, 01 Jan 1970 02:00:00 GMT"}
     body = json.dumps({"message": "Signature expired: 20260101T000000Z is now earlier than 20261127T131500Z"})
     refused = {"status": 403, "headers": headers, "body": body}
     result = drive([case(refused, exchange(stream([START, delta(0, {"text": "a"}), *end()])))])[0]
@@ -213,6 +213,9 @@ def test_clock():
     result = drive([case(refused, refused)])[0]
     error = result["error"]
     d.check(error["code"] == "AUTH" and "set the clock" in error["message"], f"a wrong clock twice: {error}")
+    years = {**refused, "headers": {**headers, "date": "Thu, 01 Jan 2037 00:00:00 GMT"}}
+    result = drive([case(years)])[0]
+    d.check("set the clock" in result["error"]["message"] and len(result["requests"]) == 1, f"a clock that is years late: {result}")
     # A clock that agrees is not the reason: the request is not sent again.
     wrong = {"status": 403, "headers": {"x-amzn-errortype": "InvalidSignatureException"},
              "body": json.dumps({"message": "The request signature we calculated does not match"})}

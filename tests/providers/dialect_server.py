@@ -22,7 +22,7 @@ def refuse_content(fields, where, message, wrong):
     allowed = fields["tool_parts"] if message.get("role") == "tool" else fields["parts"]
     content = message.get("content")
     members = {"text": ["text"], "image_url": ["image_url"], "thinking": ["thinking", "signature"], "input_audio": ["input_audio"],
-               "document_url": ["document_url", "document_name"], "file": ["file_id"]}
+               "document_url": ["document_url", "document_name"], "file": ["file_id", "file"]}
     for part in content if isinstance(content, list) else []:
         if part["type"] not in allowed:
             wrong.append(f"{where}.content: a part of type {part['type']}")

@@ -64,6 +64,7 @@ def test_renewal():
     result = drive([case(token("t1"), REFUSED, token("t2"), REFUSED)])[0]
     d.check(result["error"]["code"] == "AUTH" and len(result["requests"]) == 4, f"{result}")
     d.check("t2" not in json.dumps(result["error"]), f"a token is shown: {result['error']}")
+    d.check("check `entra`" in result["error"]["message"] and "secret" not in result["error"]["detail"], f"what was refused: {result['error']}")
     # A forbidden request is not repeated, and without `entra` neither is a 401.
     result = drive([case(token("t1"), {"status": 403, "body": "{}"})])[0]
     d.check(result["error"]["code"] == "AUTH" and len(result["requests"]) == 2, f"{result}")

@@ -71,6 +71,30 @@ KNOWN = [("temperature",), ("top_p",), ("max_tokens", "max_completion_tokens"), 
          ("parallel_tool_calls",), ("reasoning_effort", "reasoning"), ("tools",), ("response_format",), ("stream_options",)]
 
 
+MEDIA = {"image": (("image_url",), "image/png"), "file": (("file", "document_url"), "application/pdf"), "audio": (("input_audio",), "audio/wav")}
+
+
+def check_media(row, config, drive):
+    """A part that the server knows is sent, and any other is refused before the request; a tool's result has a note instead."""
+    if config.get("dialect", {}).get("needs_base_url"):
+        config = {**config, "base_url": "https://acme.openai.azure.com/openai/v1"}
+    call = {"type": "ai", "content": "", "tool_calls": [{"id": "c1", "name": "f", "arguments": {}}]}
+    cases = []
+    for kind, (_, media_type) in MEDIA.items():
+        content = [{"type": kind, "media_type": media_type, "data": PNG}]
+        for messages in ([{"type": "user", "content": content}], ["?", call, {"type": "tool", "tool_call_id": "c1", "content": content}]):
+            cases.append(case(STREAM, {"messages": messages}, config))
+    results = drive(cases)
+    for result in results:
+        for request in result["requests"]:
+            d.check(not dialect_server.refuse(row, request["json"]), f"{row}: media: {request['json']}")
+    for (kind, (types, _)), asked, told in zip(MEDIA.items(), results[::2], results[1::2]):
+        known = set(types) & set(dialect_server.FIELDS[row]["parts"])
+        sent = [r["json"]["messages"][0]["content"][0]["type"] for r in asked["requests"]]
+        d.check(sent and sent[0] in known if known else asked.get("error", {}).get("code") == "UNSUPPORTED", f"{row}: {kind}: {asked}")
+        d.check("output" in told, f"{row}: {kind} of a tool: {told}")
+
+
 def check_speech(row, config, drive):
     """A row with speech asks for it as the service accepts it; any other fails before a request."""
     if config.get("dialect", {}).get("needs_base_url"):
@@ -111,6 +135,7 @@ def check_row(row, preset, drive):
     key = config.get("api_key")
     expected = None if key is None else ["Bearer ", key] if header == "authorization" else [key]
     d.check(requests[0]["headers"].get(header) == expected, f"{row}: {requests[0]['headers']}")
+    check_media(row, config, drive)
     required = requests[3]["json"]
     if "tool_choice" in fields["request"]:
         asked = required.get("tool_choice") in ("required", "any") or "call of one of the tools" in required["messages"][-1]["content"]
@@ -214,6 +239,9 @@ ANSWERS = [
     ("citations", chunks({"content": "a[1]"}, **CITED), whole({"content": "a[1]"}, **CITED), {"content": [text("a[1]"), *SOURCES]}, {}),
     ("citations in each event", sse(*[{**CITED, "choices": [{"index": 0, "delta": {"content": "x"}, "finish_reason": finish}]}
      for finish in (None, None, "stop")]), None, {"content": [text("xxx"), *SOURCES]}, {}),
+    ("citations after the end", sse({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}]},
+     {"choices": [], "usage": MOON, **CITED}, {"choices": [], **CITED}), None,
+     {"content": [text("a"), *SOURCES], "usage": MOON_USAGE}, {}),
     ("cached tokens of Moonshot", chunks({"content": "a"}, usage=MOON), whole({"content": "a"}, usage=MOON), {"usage": MOON_USAGE}, {}),
     ("usage in the choice", sse({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop", "usage": MOON}]}), None,
      {"usage": MOON_USAGE}, {}),
@@ -290,7 +318,8 @@ def check_answer(name, result, expected):
 def check_answers(drive):
     cases, expected = [], []
     for name, stream, body, members, config in ANSWERS:
-        cases.append({**case({"stream": stream}, {"messages": "?"}, {**LOCAL, **config}), "cuts": True})
+        cuts = {} if "after the end" in name else {"cuts": True}  # the answer is complete before these
+        cases.append({**case({"stream": stream}, {"messages": "?"}, {**LOCAL, **config}), **cuts})
         expected.append((name, members))
         cases.append({**case({"stream": stream}, {"messages": "?"}, {**LOCAL, **config}), "room": 1})
         expected.append((f"{name}, slowly", members))
@@ -343,6 +372,17 @@ def check_sent_back(drive):
     d.check("reasoning" not in found, f"send_reasoning: false: {found}")
     found = sent_back(drive, message, {**LOCAL, "dialect": {"reasoning_out": "thinking"}})["content"]
     d.check(found == [{"type": "thinking", "thinking": [text("Let meIt is")]}, text("a")], f"thinking: {found}")
+
+
+def check_refused(drive):
+    """What a service does not have is not left out silently; the format of audio is that of its type."""
+    given = {"embed": ["a"], "options": {"dimensions": 2}}
+    result = drive([case(WHOLE, given, {**LOCAL, "dialect": {"dimensions": "none"}})])[0]
+    d.check(result.get("error", {}).get("code") == "UNSUPPORTED" and not result["requests"], f"dimensions: {result}")
+    for media_type, name in (("audio/x-wav", "wav"), ("audio/mpeg", "mp3"), ("audio/ogg; codecs=opus", "ogg"), ("audio/mp4", "m4a")):
+        audio = {"type": "user", "content": [{"type": "audio", "media_type": media_type, "data": PNG}]}
+        sent = drive([case(STREAM, {"messages": [audio]}, LOCAL)])[0]["requests"][0]["json"]["messages"][0]["content"][0]
+        d.check(sent["input_audio"]["format"] == name, f"{media_type}: {sent}")
 
 
 def check_spoken_back(drive):
@@ -509,6 +549,7 @@ def main():
     check_sent_back(drive)
     check_spoken_back(drive)
     check_tools(drive)
+    check_refused(drive)
     check_mistral(drive)
     recordings = check_mistral_recordings(drive)
     check_schema_as_text(drive)

@@ -175,8 +175,15 @@ result = run(openai, model({"background": True}, ["a"], response("queued"), resp
 expect("in the background", ([(request["method"], request["url"][25:]) for request in result["requests"]], result["output"]["message"]["content"]),
        ([("POST", "/responses"), ("GET", "/responses/resp_1"), ("GET", "/responses/resp_1")], "Hi"))
 d.check("json" not in result["requests"][1] and "stream" not in result["requests"][0]["json"], f"its requests: {result['requests']}")
-result = run(openai, model({"background": True}, ["a"], response("queued"), whole({"error": {"message": "gone", "code": "server_error"}}, 500), whole({})))
-expect("a background that fails is cancelled", (result["error"]["code"], result["requests"][2]["url"][25:]), ("OVERLOADED", "/responses/resp_1/cancel"))
+down, lost = whole({"error": {"message": "gone", "code": "server_error"}}, 500), {"failed": {"code": "CONNECT", "message": "x"}}
+result = run(openai, model({"background": True}, ["a"], response("queued"), down, lost, response("in_progress"), *[down] * 5, response("completed")))
+expect("a read that fails is repeated", ([r["method"] for r in result["requests"]], result["output"]["message"]["content"]), (["POST", *["GET"] * 9], "Hi"))
+result = run(openai, model({"background": True}, ["a"], response("queued"), *[down] * 6, whole({})))
+expect("a background that fails is cancelled", (result["error"]["code"], result["requests"][7]["url"][25:]), ("OVERLOADED", "/responses/resp_1/cancel"))
+result = run(openai, model({"background": True}, ["a"], down))
+expect("a response that did not start", (result["error"]["code"], len(result["requests"])), ("OVERLOADED", 1))
+result = run(openai, model({"background": True}, ["a"], response("queued"), whole({"error": {"message": "no"}}, 404), whole({})))
+expect("a response that is gone", (result["error"]["code"], len(result["requests"])), ("NOT_FOUND", 3))
 
 # ---- Every allocation fails once ----
 

@@ -230,7 +230,7 @@ static void test_refused_token(void **state) {
     assert_true(tn_test_is(header_of(3, "authorization"), "\"Bearer new\""));
     assert_true(value_equal(value_get(fake_http_request(1), "json"), value_get(fake_http_request(3), "json")));
     fake_http_end(3, 401, "{\"error\": {\"status\": \"UNAUTHENTICATED\"}}");
-    expect_failed(task, "AUTH", "their roles in the project `p1`");
+    expect_failed(task, "AUTH", "their roles in `project`");
     assert_int_equal(fake_http.count, 4);
     /* Two calls that are refused with one token get one new token. */
     (void)tn_test_start(HELLO);

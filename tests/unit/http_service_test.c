@@ -13,7 +13,7 @@ static void forwards_requests_and_events(void **state) {
     uint64_t exchange = send_request("{\"url\":\"https://ACME.example:443/a b?x=1\",\"method\":\"GET\"}");
     run_loop();
     expect_received("FAILED {\"code\":\"INVALID_INPUT\",\"message\":\"a request's `url`: found "
-                    "\\\"https://ACME.example:443/a b?x=1\\\": it "
+                    "\\\"https://ACME.example:443/a b…\\\": it "
                     "contains a space or a control character; percent-encode it\",\"retryable\":false}\n");
     assert_int_equal(interface_http.cancel(client, exchange), TN_STALE);
     exchange = send_request(
@@ -81,7 +81,8 @@ static void rejects_invalid_requests(void **state) {
         {"{\"url\":1}", "found int, expected a string"},
         {"{\"url\":\"ftp://acme.example\"}", "expected http://… or https://…"},
         {"{\"url\":\"https://\"}", "it has no host"},
-        {"{\"url\":\"https://u:p@acme.example\"}", "it has a user name"},
+        {"{\"url\":\"https://u:p@acme.example\"}", "`url`: found \\\"…@acme.example\\\": it has a user name"},
+        {"{\"url\":\"https://acme.example:0/a?key=hush\"}", "found \\\"https://acme.example:0/a…\\\": its port"},
         {"{\"url\":\"https://acme.example:99999\"}", "its port is not a number from 1 to 65535"},
         {"{\"url\":\"https://b\u00fccher.example\"}", "xn--"},
         {"{\"url\":\"https://acme.example\\\\@evil.example\"}", "it has a user name; send an"},

@@ -350,7 +350,7 @@ static void test_batches_that_wait_can_fail(void **state) {
     limit(0, 0, 1, 1);
     struct call *call = embed("{\"embed\": [\"a\", \"b\", \"c\", \"d\"], \"batch\": {\"texts\": 1}}");
     assert_int_equal(provider.count, 1);
-    expect_failure(call, "RATE_LIMITED", "texts 2 to 2 of 4: 1 calls wait for the limits of the key KEY already");
+    expect_failure(call, "RATE_LIMITED", "texts 2 to 2 of 4: the limits of the key KEY are used up");
     assert_int_equal(provider.cancelled, 1);
     unlimit();
     limit(0, 0, 1, 10);

@@ -82,6 +82,7 @@ static void test_mistakes(void **state) {
         {"{\"models\": [\"a\"], \"fallback\": [\"AUTH\"]}", "INVALID_CONFIG", "`fallback`: found array"},
         {"{\"models\": [\"a\"], \"fallback\": {\"on\": \"AUTH\"}}", "INVALID_CONFIG", "`fallback.on`: found `AUTH`"},
         {"{\"models\": [\"a\"], \"fallback\": {\"on\": [1]}}", "INVALID_CONFIG", "`fallback.on`: found 1"},
+        {"{\"models\": [\"a\"], \"fallback\": {\"on\": [\"429\"]}}", "INVALID_CONFIG", "`fallback.on`: found `429`"},
         {"{\"models\": [\"a\"], \"fallback\": {\"on\": [\"no code\"]}}", "INVALID_CONFIG", "found `no code`"},
         {"{\"models\": [\"a\"], \"fallback\": {\"on\": [\"QOUTA\"]}}", "INVALID_CONFIG", "did you mean `QUOTA`?"},
         {"{\"models\": [\"a\"], \"cooldown\": \"soon\"}", "INVALID_CONFIG", "`cooldown`: found `soon`"},

@@ -276,6 +276,23 @@ static void test_errors(void **state) {
         "{\"code\":\"AUTH\",\"message\":\"acme does not accept the key, or the key has no access (status 401); "
         "check `api_key`, by default the secret ACME_KEY\",\"retryable\":false,\"detail\":{\"status\":401,"
         "\"provider\":\"acme\",\"request_id\":\"r1\",\"secret\":\"ACME_KEY\"}}");
+    failure.credentials = "`entra`";
+    expect_json_take(
+        tn_model_error(&failure),
+        "{\"code\":\"AUTH\",\"message\":\"acme does not accept the credentials, or they have no access "
+        "(status 401); check `entra`\",\"retryable\":false,\"detail\":{\"status\":401,\"provider\":\"acme\","
+        "\"request_id\":\"r1\"}}");
+    failure.credentials = NULL;
+    tn_release(headers);
+    headers = json_value("{\"location\": \"https://acme.example/v1/chat?key=12345\"}");
+    failure.status = 308;
+    failure.headers = headers;
+    expect_json_take(
+        tn_model_error(&failure),
+        "{\"code\":\"INVALID_RESPONSE\",\"message\":\"acme sent an invalid answer (status 308, a redirect to "
+        "https://acme.example/v1/chat); check `base_url`, or try "
+        "again\",\"retryable\":false,\"detail\":{\"status\":308,"
+        "\"provider\":\"acme\"}}");
     tn_release(headers);
     tn_release(message);
     tn_release(key);
@@ -298,10 +315,10 @@ static void test_error_codes(void **state) {
     static const struct {
         int64_t status;
         const char *code;
-    } cases[] = {{402, "QUOTA"},           {404, "NOT_FOUND"},    {0, "OVERLOADED"},   {302, "INVALID_RESPONSE"},
-                 {400, "INVALID_REQUEST"}, {403, "AUTH"},         {407, "AUTH"},       {408, "TIMEOUT"},
-                 {425, "OVERLOADED"},      {429, "RATE_LIMITED"}, {500, "OVERLOADED"}, {529, "OVERLOADED"},
-                 {422, "INVALID_REQUEST"}};
+    } cases[] = {{402, "QUOTA"},           {404, "NOT_FOUND"},     {0, "OVERLOADED"},   {302, "INVALID_RESPONSE"},
+                 {400, "INVALID_REQUEST"}, {403, "AUTH"},          {407, "AUTH"},       {408, "TIMEOUT"},
+                 {425, "OVERLOADED"},      {429, "RATE_LIMITED"},  {500, "OVERLOADED"}, {529, "OVERLOADED"},
+                 {422, "INVALID_REQUEST"}, {413, "CONTEXT_LENGTH"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(tn_model_error_code(cases[i].status), cases[i].code);
@@ -418,6 +435,33 @@ static const struct {
     {400, "{\"errors\":[{\"message\":\"first\"},{\"message\":\"second\"},\"third\"]}", "INVALID_REQUEST",
      "first; second; third", "", ""},
     {400, "{\"error\":\"invalid_request\",\"error_description\":\"no grant\"}", "INVALID_REQUEST", "no grant", "", ""},
+    /* What services say about messages that are too long, without a word for it: xAI, Moonshot, TGI, LM Studio, Cohere
+     */
+    {400,
+     "{\"code\":\"Client specified an invalid argument\",\"error\":\"This model's maximum prompt length is 131072 but "
+     "the "
+     "request contains 537812 tokens.\"}",
+     "CONTEXT_LENGTH", "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+     "Client specified an invalid argument", ""},
+    {400,
+     "{\"error\":{\"message\":\"Invalid request: Your request exceeded model token limit: 8192\",\"type\":"
+     "\"invalid_request_error\"}}",
+     "CONTEXT_LENGTH", "Invalid request: Your request exceeded model token limit: 8192", "invalid_request_error", ""},
+    {422,
+     "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` "
+     "tokens and 500 `max_new_tokens`\",\"error_type\":\"validation\"}",
+     "CONTEXT_LENGTH",
+     "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens and 500 "
+     "`max_new_tokens`",
+     "", ""},
+    {400, "{\"error\":\"The number of tokens to keep from the initial prompt is greater than the context length.\"}",
+     "CONTEXT_LENGTH", "The number of tokens to keep from the initial prompt is greater than the context length.", "",
+     ""},
+    {400, "{\"message\":\"too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.\"}",
+     "CONTEXT_LENGTH", "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.", "",
+     ""},
+    {413, "<html><head><title>413 Request Entity Too Large</title></head></html>", "CONTEXT_LENGTH",
+     "413 Request Entity Too Large", "", ""},
     {400, "{\"oops\": {\"a\": 1}}", "INVALID_REQUEST", "{\"oops\":{\"a\":1}}", "", ""},
     /* Text */
     {503, "upstream connect error or disconnect/reset before headers\n", "OVERLOADED",

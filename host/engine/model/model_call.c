@@ -220,6 +220,15 @@ static bool code_is_about_access(const char *code) {
     return false;
 }
 
+/* True for a row: the plugin's messages have the name of the component that the row is based on. */
+static bool provider_is_named_otherwise(const struct model_provider *provider, tn_value detail) {
+    size_t length = 0;
+    tn_value named = value_get(detail, "provider");
+    const char *plugin = value_is(named, TN_STRING) ? value_chars(named, &length) : "";
+    if (!length) return false;
+    return strncmp(provider->name, plugin, length) != 0 || (provider->name[length] && provider->name[length] != ':');
+}
+
 /* The message of the last failure, with what only the host knows. */
 static char *failure_text(const struct model_call *self, const struct error *error, int64_t too_long_ms) {
     const struct model *model = self->model;
@@ -230,9 +239,11 @@ static char *failure_text(const struct model_call *self, const struct error *err
         buffer_format(&text, "`%s`%s: ", provider->name, self->fell_back ? ", the last fallback" : "");
     buffer_text(&text, error->message ? error->message : "");
     tn_value detail = value_get(error->more, "detail");
-    if (provider->remote && code_is_about_access(error->code)) {
-        if (strcmp(model->name, provider->name) != 0)
-            buffer_format(&text, "; the role `%s` is the model `%s`", model->name, provider->name);
+    bool access = provider->remote && code_is_about_access(error->code);
+    bool unnamed = model->count == 1 && provider_is_named_otherwise(provider, detail);
+    if ((access || unnamed) && strcmp(model->name, provider->name) != 0)
+        buffer_format(&text, "; the role `%s` is the model `%s`", model->name, provider->name);
+    if (access) {
         if (!value_text_is(value_get(detail, "type"), "SECRET_NOT_FOUND")) /* its message says it */
             append_secret_source(&text, model->engine->config, detail);
     }

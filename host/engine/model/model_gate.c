@@ -261,8 +261,9 @@ bool model_gate_enter(struct model_gate_side *side, const struct model_key *key,
 
 void model_gate_set_full(const struct model_key *key, struct error *error) {
     error_set(error, TN_FAILED, "RATE_LIMITED",
-              "%lld calls wait for the limits of the key %s already (`model_calls.limits` in tenon.yaml)",
-              (long long)key->limits.queue, key->name);
+              "the limits of the key %s are used up, and as many calls wait for them as `queue` allows (%lld; "
+              "`model_calls.limits` in tenon.yaml)",
+              key->name, (long long)key->limits.queue);
 }
 
 void model_gate_leave(struct model_gate_side *side, struct model_ticket *ticket, int64_t tokens) {

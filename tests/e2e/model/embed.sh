@@ -13,6 +13,10 @@ run tenon model embed -c embed.yaml spare "line 1" --json --dimensions 2
 expect_code 0 && expect_in out '{"model":"scripted","embeddings":[[' && expect_in out '"input_tokens":2' && expect_in err 'a fallback is left out'
 run tenon model embed -c embed.yaml nowhere a
 expect_code 4 && expect_in err 'no plugin offers the model `nowhere`'
+run tenon model embed -c embed.yaml '{"provider": "scripted"}' a
+expect_code 2 && expect_in err 'found JSON, expected a role or PROVIDER:NAME'
+run tenon model embed -c embed.yaml --model 'own={"provider": "scripted", "dimensions": 2}' own a
+expect_code 0
 run tenon model embed -c embed.yaml vectors a --dimensions x
 expect_code 2 && expect_in err '--dimensions: found `x`, expected an integer'
 run tenon model embed -c embed.yaml vectors a --batch 0

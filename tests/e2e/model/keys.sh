@@ -66,3 +66,7 @@ run tenon model test --model "{\"provider\": \"lab\", \"model\": \"m\", \"base_u
 document "{provider: lab, model: m, base_url: \"$other/groq/v1\", api_key: mine}" asked >graph.yaml
 run tenon run graph.yaml
 expect_code 0 && sent "Bearer mine"
+# An error of a row names the model: the plugin knows only the component that the row is based on.
+document '{provider: lab, model: m, extra: {bogus: 1}}' asked >graph.yaml
+run tenon run graph.yaml
+expect_code 1 && expect_in err 'openai refused the request (status 422)' && expect_in err 'the role `asked` is the model `lab:m`'

@@ -50,12 +50,12 @@ models: {one: ["openai:a", "openai:b"]}
 model_calls: {retry: false, limits: {OPENAI_API_KEY: {requests_per_minute: 1, queue: 0}}}
 Y
 run env -u OPENAI_API_KEY "$TENON" model test one
-expect_code 1 && expect_in err "0 calls wait for the limits of the key OPENAI_API_KEY already"
+expect_code 1 && expect_in err "the limits of the key OPENAI_API_KEY are used up"
 
 # A full queue: the call fails, or uses the next model.
 configure '{A_KEY: {concurrent: 1, queue: 0}}'
 run tenon run both.yaml
-expect_code 1 && expect_in err "0 calls wait for the limits of the key A_KEY already" && expect_in err "[RATE_LIMITED]"
+expect_code 1 && expect_in err "the limits of the key A_KEY are used up, and as many calls wait for them as \`queue\` allows (0; " && expect_in err "[RATE_LIMITED]"
 sed 's/model: two/model: spare/' both.yaml >other.yaml
 rm -f requests
 run tenon run other.yaml

@@ -47,9 +47,11 @@ struct tn_model_failure {
     tn_value body;          /* of the response: JSON, a text or bytes; read for what is not set above */
     tn_value field;         /* a text: the field of the request that the error is about */
     const char *model;      /* the name of the model that was asked for */
+    /* What to check if the request had no key: "`entra`". Then `secret` is not named. */
+    const char *credentials;
 };
 /* clang-format off */
-#define TN_MODEL_FAILURE(provider) {provider, NULL, 0, NULL, NULL, NULL, NULL, NULL, -1, -1, NULL, NULL, NULL}
+#define TN_MODEL_FAILURE(provider) {provider, NULL, 0, NULL, NULL, NULL, NULL, NULL, -1, -1, NULL, NULL, NULL, NULL}
 /* clang-format on */
 
 struct tn_model_error_class {
@@ -86,6 +88,7 @@ static inline const char *tn_model_error_code(int64_t status) {
     if (status == 402) return "QUOTA";
     if (status == 404) return "NOT_FOUND";
     if (status == 408) return "TIMEOUT";
+    if (status == 413) return "CONTEXT_LENGTH";
     if (status == 429) return "RATE_LIMITED";
     if (status == 425 || status >= 500 || status == 0) return "OVERLOADED";
     return status >= 400 ? "INVALID_REQUEST" : "INVALID_RESPONSE";
@@ -232,9 +235,9 @@ static inline const char *tn_model_code_of_word(const char *word) {
     return NULL;
 }
 
-/* True if the text contains the lower-case words, without regard to case. */
+/* True if the beginning of the text contains the lower-case words, without regard to case. */
 static inline bool tn_model_contains(const char *text, const char *words) {
-    uint64_t length = strlen(text);
+    uint64_t length = strnlen(text, TN_MODEL_BODY_TEXT_MAX);
     return tn_model_find_word(text, length, 0, words) < length;
 }
 
@@ -252,6 +255,16 @@ static inline const char *tn_model_code_of_message(const char *message, int64_t 
                                                         {"too large for model", "CONTEXT_LENGTH"},
                                                         {"input is too long for requested model", "CONTEXT_LENGTH"},
                                                         {"exceeds the maximum number of tokens", "CONTEXT_LENGTH"},
+                                                        {"maximum prompt length", "CONTEXT_LENGTH"},
+                                                        {"maximum context limit", "CONTEXT_LENGTH"},
+                                                        {"exceeded model token limit", "CONTEXT_LENGTH"},
+                                                        {"reduce the length of the messages", "CONTEXT_LENGTH"},
+                                                        {"greater than the context length", "CONTEXT_LENGTH"},
+                                                        {"longer than the model's context", "CONTEXT_LENGTH"},
+                                                        {"loaded with context length of only", "CONTEXT_LENGTH"},
+                                                        {"`inputs` tokens + `max_new_tokens`", "CONTEXT_LENGTH"},
+                                                        {"too many input tokens", "CONTEXT_LENGTH"},
+                                                        {"total number of tokens in the prompt", "CONTEXT_LENGTH"},
                                                         {"credit balance is too low", "QUOTA"},
                                                         {"insufficient balance", "QUOTA"},
                                                         {"insufficient credits", "QUOTA"},
@@ -340,10 +353,12 @@ static inline tn_value tn_model_error_text(const struct tn_model_failure *failur
         tn_put(builder, "request_id", tn_model_request_id(failure->headers));
     tn_model_put_quote(builder, "field", failure->field, failure->key, TN_MODEL_BODY_NAME_MAX);
     /* The host adds where the key comes from (host/engine/model). */
-    if (strcmp(code, "AUTH") == 0 && tn.value->kind(key) == TN_STRING)
-        tn_put(builder, "secret", key);
-    else if (strcmp(code, "AUTH") == 0 && failure->key == NULL && failure->secret != NULL)
-        tn_put_text(builder, "secret", failure->secret);
+    if (strcmp(code, "AUTH") == 0 && failure->credentials == NULL) {
+        if (tn.value->kind(key) == TN_STRING)
+            tn_put(builder, "secret", key);
+        else if (failure->key == NULL && failure->secret != NULL)
+            tn_put_text(builder, "secret", failure->secret);
+    }
     tn_model_put_quote(builder, "body", body, failure->key, TN_MODEL_DETAIL_MAX);
     tn.value->end(builder);
     tn.value->end(builder);
@@ -366,14 +381,27 @@ static inline bool tn_model_needs_record(const char *code, const struct tn_text_
 static inline void tn_model_append_advice(struct tn_text_buffer *text, const struct tn_model_failure *failure,
                                           const struct tn_model_error_class *known) {
     const char *secret = tn_get_text(failure->key, "secret", NULL);
+    bool about_key = strcmp(failure->code, "AUTH") == 0;
+    if (about_key && failure->credentials != NULL) {
+        (void)tn_text_append_format(text, "; check %s", failure->credentials);
+        return;
+    }
     (void)tn_text_append_format(text, "; %s", known != NULL ? known->advice : "see the message");
-    if (strcmp(failure->code, "AUTH") != 0) return;
+    if (!about_key) return;
     if (secret != NULL)
         (void)tn_text_append_format(text, ", the secret %.100s", secret);
     else if (failure->key != NULL)
         (void)tn_text_append(text, ", which is written in the configuration");
     else if (failure->secret != NULL)
         (void)tn_text_append_format(text, ", by default the secret %s", failure->secret);
+}
+
+/* Where a redirect leads: it is not followed, because the request has a key and a body. */
+static inline void tn_model_append_redirect(struct tn_text_buffer *text, const struct tn_model_failure *failure) {
+    const char *place = tn_get_text(failure->headers, "location", "");
+    if (*place == '\0') return;
+    (void)tn_text_append(text, ", a redirect to ");
+    tn_model_append_quote_n(text, place, strcspn(place, "?#"), failure->key, TN_MODEL_BODY_NAME_MAX);
 }
 
 /* The service's error: the class's text, a quote of the service's message, and what to do. A new reference. */
@@ -393,11 +421,20 @@ static inline tn_value tn_model_error(const struct tn_model_failure *failure) {
     whole.code = tn_model_classify(&whole);
     known = tn_model_error_class_of(whole.code);
     tn_model_append_quote(&quote, whole.message, whole.key);
-    (void)tn_text_append_format(&text, "%s %s", whole.provider, known != NULL ? known->found : "failed");
+    (void)tn_text_append_format(&text, "%s %s", whole.provider,
+                                known == NULL ? "failed"
+                                : strcmp(whole.code, "AUTH") == 0 && whole.credentials != NULL
+                                    ? "does not accept the credentials, or they have no access"
+                                    : known->found);
     if (whole.model != NULL && whole.model[0] != '\0' &&
         (strcmp(whole.code, "NOT_FOUND") == 0 || strcmp(whole.code, "AUTH") == 0))
         (void)tn_text_append_format(&text, ", for the model `%.100s`", whole.model);
-    if (whole.status > 0) (void)tn_text_append_format(&text, " (status %lld)", TN_UTIL_CAST(long long, whole.status));
+    if (whole.status > 0) (void)tn_text_append_format(&text, " (status %lld", TN_UTIL_CAST(long long, whole.status));
+    if (whole.status >= 300 && whole.status <= 399) {
+        tn_model_append_redirect(&text, &whole);
+        if (whole.retryable < 0) whole.retryable = 0; /* it would be the same again */
+    }
+    if (whole.status > 0) (void)tn_text_append(&text, ")");
     if (tn_model_is_text(whole.type)) {
         (void)tn_text_append(&text, ", ");
         tn_model_append_quote_n(&text, tn_chars(whole.type, NULL), strlen(tn_chars(whole.type, NULL)), whole.key, 80);
