@@ -523,7 +523,8 @@ void command_end_began(void) { end_began = 1; }
 static void note_sigint(int number) {
     if (sigints++) {
         signal(number, SIG_DFL);
-        raise(number);
+        raise(number); /* takes effect when the handler returns; the loop may be freed already */
+        return;
     }
     if (watched_flag) *watched_flag = true;
     if (watched) loop_wake(watched); /* uv_async_send is safe in a signal handler */

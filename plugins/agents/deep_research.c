@@ -13,6 +13,10 @@
  * host that is killed continues, and does not pay twice. A guard (plugins/research/guard.h) covers the moment between
  * the request and the answer of `create`: then a person is asked. If the service refuses to create it, the run fails in
  * `create_failed`, and tries again when it is resumed.
+ *
+ * What the service reports as used counts for the budget of the run (`spent`). If the budget is used up meanwhile,
+ * which `budget` finds, the research is cancelled in `stop`, and the run fails in `prepare`; resumed with a
+ * larger budget, it starts another one.
  */
 #include "agents.h"
 
@@ -81,7 +85,7 @@ static const struct research_row research_nodes[] = {
      " {'id': 'follow', 'type': 'tool', 'retry': @R, 'on_error': {'to': 'wait'}, 'config': {'tool': '@B.stream', "
      "'output_key': 'leg', 'arguments': "
      "{"
-     "  'id': 'state.job.id', 'wait_ms': @L, 'messages': true, 'cancel': true,"
+     "  'id': 'state.job.id', 'wait_ms': @L, 'messages': true, 'cancel': true, 'counted': true,"
      "  'event_id': 'state.leg.id == state.job.id && has(state.leg.event_id) ? state.leg.event_id : null'}}},"},
     {ALWAYS,
      " {'id': 'wait', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.get', 'output_key': 'job', 'arguments': {"
@@ -89,6 +93,10 @@ static const struct research_row research_nodes[] = {
     {IF_STREAM,
      " {'id': 'get', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.get', 'output_key': 'job', 'arguments': {"
      "  'id': 'state.job.id', 'cancel': true}}},"},
+    {ALWAYS, " {'id': 'budget', 'type': 'tool', 'on_error': @O, 'config': {'tool': '@B.create',"
+             "  'arguments': {'prepare': true, 'guard': 'state.guard.guard'}}},"},
+    {ALWAYS, " {'id': 'stop', 'type': 'tool', 'retry': @R, 'on_error': {'to': 'prepare'}, 'config': {"
+             "  'tool': '@B.cancel', 'output_key': 'job', 'arguments': {'id': 'state.job.id'}}},"},
     {IF_ASK,
      " {'id': 'confirm', 'type': 'ask', 'config': {'output_key': 'answer', 'answer_schema': {'type': 'boolean'},"
      "  'question': 'The host stopped, or lost the connection, while it created a research. The research may exist, and"
@@ -145,7 +153,7 @@ static const struct research_row research_edges[] = {
      "  {'expression': 'state.leg.state != \"running\"', 'to': 'get'},"
      "  {'expression': 'has(state.leg.stalled)', 'to': 'wait'}, {'expression': 'default', 'to': 'follow'}]},"},
     {ALWAYS, " {'from': 'wait', 'type': 'conditional', 'conditions': ["
-             "  {'expression': 'state.job.state == \"running\"', 'to': 'wait'}, @E]},"},
+             "  {'expression': 'state.job.state == \"running\"', 'to': 'budget'}, @E]},"},
     {IF_STREAM, " {'from': 'get', 'type': 'conditional', 'conditions': ["
                 "  {'expression': 'state.job.state == \"running\"', 'to': 'wait'}, @E]},"},
     {IF_ASK, " {'from': 'confirm', 'type': 'conditional', 'conditions': ["
@@ -155,7 +163,10 @@ static const struct research_row research_edges[] = {
      "  {'expression': 'state.answer.approved', 'to': 'approved'},"
      "  {'expression': 'has(state.answer.changes)', 'to': 'changed'}, {'expression': 'default', 'to': 'refused'}]},"},
     {IF_PLAN, " {'from': 'approved', 'to': 'prepare'}, {'from': 'changed', 'to': 'prepare'},"},
-    {ALWAYS, " {'from': 'create_failed', 'to': 'create'},"},
+    {ALWAYS, " {'from': 'create_failed', 'to': 'create'}, {'from': 'budget', 'to': 'wait'},"},
+    {ALWAYS, " {'from': 'stop', 'type': 'conditional', 'conditions': ["
+             "  {'expression': 'state.job.state == \"completed\"', 'to': 'END'},"
+             "  {'expression': 'default', 'to': 'prepare'}]},"},
     {IF_CREATE, " {'from': 'again', 'to': 'prepare'},"},
     {ALWAYS, " {'from': 'act', 'to': 'acted'}, {'from': 'acted', 'to': 'prepare'},"},
     {IF_ASK | IF_PLAN, " {'from': 'refused', 'to': 'END'},"},
@@ -196,6 +207,7 @@ static void research_append_value(struct tn_text_buffer *out, char letter, const
     case 'P': (void)tn_text_append_format(out, "%lld", (long long)names->poll_ms); break;
     case 'L': (void)tn_text_append_format(out, "%d", RESEARCH_LEG_MS); break;
     case 'S': (void)tn_text_append_format(out, "%d", RESEARCH_STEPS_MAX); break;
+    case 'O': research_append(out, "{'to': 'stop', 'codes': ['BUDGET_EXCEEDED']}"); break;
     case 'R': research_append(out, "{'max_attempts': 6, 'initial': '500ms', 'factor': 2, 'max': '60s'}"); break;
     default: research_fill(out, research_ends, sizeof research_ends / sizeof *research_ends, names); break;
     }

@@ -1,5 +1,5 @@
 /*
- * bedrock.c - the plugin `tenon.bedrock`: models of Amazon Bedrock, over Converse and ConverseStream.
+ * bedrock.c - the plugin `tenon.bedrock`: models of Amazon Bedrock, over Converse and ConverseStream, and embeddings.
  *
  * A request has either a bearer token (`api_key`, or the secret AWS_BEARER_TOKEN_BEDROCK) or AWS's signature, which the
  * host makes with the secrets of the keys. The default credentials are used only for Amazon's own hosts and the
@@ -154,6 +154,7 @@ static tn_value bedrock_headers(const struct model_call *call) {
     tn_value key = model_get_config(call, "api_key");
     tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
+    if (call->embed != NULL) tn_put_text(out, "accept", "application/json");
     if (!call->whole) tn_put_text(out, "accept", "application/vnd.amazon.eventstream");
     if (key != NULL || bedrock->uses_default_credentials) {
         tn_put_begin(out, "authorization", TN_ARRAY);
@@ -199,8 +200,9 @@ static void bedrock_send(struct model_call *call) {
     const struct bedrock *bedrock = call->model->provider_data;
     struct bedrock_call *state = call->provider_data;
     char url[BEDROCK_URL_MAX + 32];
-    bool streams = model_is_streaming(call);
-    (void)snprintf(url, sizeof url, "%s/%s", bedrock->url, streams ? "converse-stream" : "converse");
+    bool streams = call->embed == NULL && model_is_streaming(call);
+    const char *operation = call->embed != NULL ? "invoke" : streams ? "converse-stream" : "converse";
+    (void)snprintf(url, sizeof url, "%s/%s", bedrock->url, operation);
     call->whole = !streams;
     state->skew_ms = bedrock->skew_ms;
     tn_value headers = bedrock_headers(call), sign = bedrock_sign(call);
@@ -226,7 +228,8 @@ static void bedrock_start(struct model_call *call) {
         model_fail_request(call, "bedrock has no region: set `region`, AWS_REGION in the environment, or "
                                  "plugins.config.tenon.bedrock.region in tenon.yaml");
     if (call->ended) return;
-    state->body = bedrock_request(call);
+    tn_release(state->body);
+    state->body = call->embed != NULL ? bedrock_embed_request(call) : bedrock_request(call);
     if (call->ended) return;
     if (state->body == NULL)
         model_fail_request(
@@ -234,6 +237,13 @@ static void bedrock_start(struct model_call *call) {
             "cannot build the request: check that all values can be represented in JSON, and the available memory");
     else
         bedrock_send(call);
+}
+
+static void bedrock_take_answer(struct model_call *call, tn_value json) {
+    if (call->embed == NULL)
+        bedrock_answer(call, json);
+    else if (bedrock_embed_answer(call, json))
+        bedrock_start(call);
 }
 
 /*
@@ -287,10 +297,11 @@ static const struct model_provider bedrock = {.name = "bedrock",
                                               .event = bedrock_event,
                                               .data = bedrock_data,
                                               .stream_type = "amazon.eventstream",
-                                              .answer = bedrock_answer,
+                                              .answer = bedrock_take_answer,
                                               .error = bedrock_error,
                                               .release = bedrock_release,
-                                              .retry = bedrock_retry};
+                                              .retry = bedrock_retry,
+                                              .has_embeddings = true};
 
 MODEL_COMPONENT(bedrock_model, "bedrock", &bedrock)
 

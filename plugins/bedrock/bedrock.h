@@ -4,6 +4,7 @@
  *     bedrock.c   the provider's table, addresses, credentials      request.c  builds requests: options, tools
  *     frames.c    splits the binary stream into events              blocks.c   converts messages to blocks
  *     answer.c    reads events and answers                          error.c    reads errors
+ *     embed.c     embeddings, over InvokeModel
  *
  * The service's messages are lists of blocks with one member each: {text}, {image}, {document}, {toolUse},
  * {toolResult}, {reasoningContent}, {citationsContent}, {cachePoint}. Signatures of reasoning and citations are kept in
@@ -37,6 +38,7 @@ struct bedrock_call {
     tn_value body;         /* of the request; kept because it may be sent again */
     int64_t skew_ms;       /* of the model's clock when it was sent */
     bool retried;          /* it was sent again with another clock */
+    uint64_t embedded;     /* texts in all requests so far */
     bool started, stopped; /* an event, messageStop was received */
     /* The open block. */
     enum { BLOCK_NONE, BLOCK_CONTENT, BLOCK_TOOL, BLOCK_ANSWER, BLOCK_SKIPPED } block;
@@ -54,6 +56,13 @@ bool bedrock_has_type(tn_value object, const char *type);               /* true 
 /* request.c: Returns the body of a request, a new reference. Unspecified after the call has failed. */
 tn_value bedrock_request(struct model_call *call);
 bool bedrock_uses_answer_tool(const struct model_call *call);
+
+/*
+ * embed.c: Returns the body of the next request, a new reference. Unspecified after the call has failed. Reads its
+ * answer; returns true if another request is needed.
+ */
+tn_value bedrock_embed_request(struct model_call *call);
+bool bedrock_embed_answer(struct model_call *call, tn_value json);
 
 /* blocks.c: Puts `system` and `messages` into the body. */
 void bedrock_put_messages(struct model_call *call, tn_builder *builder);

@@ -89,12 +89,7 @@ tn_value gemini_embed_request(struct model_call *call, const char **method) {
     static const char *const methods[] = {"batchEmbedContents", "predict", "embedContent"};
     struct gemini_call *state = call->provider_data;
     uint64_t from = state->embedded, to = from + embed_texts_per_request(call), count = tn.value->count(call->embed);
-    for (uint64_t i = 0; state->embedded == 0 && i < count; i++) {
-        if (tn.value->kind(tn.value->at(call->embed, i)) == TN_STRING) continue;
-        model_fail_request(call, "embed[%llu] is %s; expected a text", (unsigned long long)i,
-                           tn_kind_name(tn.value->at(call->embed, i)));
-        return NULL;
-    }
+    if (from == 0 && !model_check_embedded_texts(call)) return NULL;
     if (to > count) to = count;
     enum embed_api api = embed_method(call);
     tn_builder *out = tn_builder_new();
@@ -114,58 +109,20 @@ tn_value gemini_embed_request(struct model_call *call, const char **method) {
     return tn_finish(out);
 }
 
-/* Adds one vector. Returns false if the call has failed. */
-static bool embed_add_vector(struct model_call *call, tn_value values) {
-    struct gemini_call *state = call->provider_data;
-    uint64_t count = tn.value->count(values);
-    bool numbers = tn.value->kind(values) == TN_ARRAY && count > 0;
-    for (uint64_t i = 0; numbers && i < count; i++) {
-        int32_t kind = tn.value->kind(tn.value->at(values, i));
-        numbers = kind == TN_INT || kind == TN_DOUBLE;
-    }
-    if (!numbers) {
-        model_fail_response(call, "an embedding that is not a list of numbers");
-        return false;
-    }
-    if (tn.value->append(&state->vectors, values) == TN_OK) return true;
-    model_fail(call, "NO_MEMORY", "not enough memory for the embeddings");
-    return false;
-}
-
-static void embed_add_usage(struct model_call *call, int64_t tokens) {
-    struct gemini_call *state = call->provider_data;
-    struct tn_answer_usage usage = TN_ANSWER_USAGE;
-    if (tokens < 0) return;
-    state->tokens = tokens < TN_ANSWER_COUNT_MAX - state->tokens ? state->tokens + tokens : TN_ANSWER_COUNT_MAX;
-    usage.input = usage.total = state->tokens;
-    usage.output = 0;
-    model_set_usage(call, &usage);
-}
-
 bool gemini_embed_answer(struct model_call *call, tn_value json) {
     struct gemini_call *state = call->provider_data;
     enum embed_api api = embed_method(call);
     tn_value list = tn_get(json, api == PREDICT ? "predictions" : "embeddings");
-    if (state->vectors == NULL) {
-        state->vectors = tn_build("[]");
-    }
     if (api == SINGLE) {
-        if (!embed_add_vector(call, tn_get(tn_get(json, "embedding"), "values"))) return false;
+        if (!model_add_embedding(call, tn_get(tn_get(json, "embedding"), "values"))) return false;
     } else {
         for (uint64_t i = 0, count = tn.value->kind(list) == TN_ARRAY ? tn.value->count(list) : 0; i < count; i++) {
             tn_value item = tn.value->at(list, i);
             if (api == PREDICT) item = tn_get(item, "embeddings");
-            if (!embed_add_vector(call, tn_get(item, "values"))) return false;
-            embed_add_usage(call, tn_answer_get_count(tn_get(item, "statistics"), "token_count"));
+            if (!model_add_embedding(call, tn_get(item, "values"))) return false;
+            model_add_embedding_tokens(call, tn_answer_get_count(tn_get(item, "statistics"), "token_count"));
         }
     }
-    embed_add_usage(call, tn_answer_get_count(tn_get(json, "usageMetadata"), "promptTokenCount"));
-    uint64_t received = tn.value->count(state->vectors), count = tn.value->count(call->embed);
-    if (received == state->embedded && received < count) return true;
-    if (received == count)
-        model_finish_embeddings(call, state->vectors);
-    else
-        model_fail_response(call, "%llu embeddings for %llu texts", (unsigned long long)received,
-                            (unsigned long long)state->embedded);
-    return false;
+    model_add_embedding_tokens(call, tn_answer_get_count(tn_get(json, "usageMetadata"), "promptTokenCount"));
+    return model_end_embeddings(call, state->embedded);
 }

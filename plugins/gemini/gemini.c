@@ -199,7 +199,6 @@ static void gemini_release(struct model_call *call) {
     struct gemini_call *state = call->provider_data;
     if (gemini->source != NULL) token_cancel(gemini->source, &state->wait);
     gemini_answer_release(state);
-    tn_release(state->vectors);
     tn_release(state->body);
     tn_release(state->header);
 }

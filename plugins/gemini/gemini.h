@@ -40,8 +40,6 @@ struct gemini_call {
     tn_value audio_type;      /* their media type; NULL: none */
     /* embed.c */
     uint64_t embedded; /* number of texts embedded so far */
-    tn_value vectors;  /* an array; NULL before the first vector */
-    int64_t tokens;    /* of the embedded texts */
     /* gemini.c */
     tn_value body; /* of the request; kept because sending may wait for a token, or be repeated with another */
     const char *method;

@@ -116,8 +116,9 @@ struct model_call {
     tn_value head;           /* the response's status and headers; NULL before it starts */
     struct tn_tool_names names;
     struct tn_answer answer;
-    tn_value embeddings; /* of model_finish_embeddings */
-    tn_value token;      /* of model_hide_token */
+    tn_value embeddings; /* an array of vectors; NULL before the first one */
+    int64_t embedding_tokens;
+    tn_value token; /* of model_hide_token */
     struct {
         tn_value request, header; /* the last request without its token; the token that it was sent with */
         struct token_wait wait;
@@ -277,6 +278,16 @@ void model_end_stream(struct model_call *call);
 void model_restart(struct model_call *call, const char *code);
 /* Completes a call with `embed`: an array of arrays of numbers. */
 void model_finish_embeddings(struct model_call *call, tn_value embeddings);
+
+/*
+ * embed.c, for services that need several requests for the texts of one call. The first two return false if the call
+ * has failed. `requested` is the number of texts in all requests so far: model_end_embeddings returns true if the next
+ * request is needed; otherwise the call is complete, or has failed because vectors are missing.
+ */
+bool model_check_embedded_texts(struct model_call *call);
+bool model_add_embedding(struct model_call *call, tn_value vector);
+void model_add_embedding_tokens(struct model_call *call, int64_t tokens); /* -1: not known */
+bool model_end_embeddings(struct model_call *call, uint64_t requested);
 
 /* ---- Failures ------------------------------------------------------------------------------------------------- */
 

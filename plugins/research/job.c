@@ -458,11 +458,16 @@ static bool job_check_guard(struct research_job *job) {
     return job->guarded;
 }
 
-/* Reports the error of a `create` that was refused, once. After that, or in another process, it is tried again. */
+/*
+ * Reports the error of a `create` that was refused, once. After that, or in another process, it is tried again. Without
+ * an error the guard is returned as it is: the caller asks only whether `create` would be called.
+ */
 static void job_prepare(struct research_job *job) {
-    tn_value error = research_get(job, "error");
-    if (error != NULL && guard_spend(research_get(job, "guard")))
+    tn_value error = research_get(job, "error"), guard = research_get(job, "guard");
+    if (error != NULL && guard_spend(guard))
         (void)tn_fail_with(job->task, error);
+    else if (error == NULL && guard != NULL)
+        (void)tn_done_take(job->task, tn_build("{s:v}", "guard", guard));
     else
         (void)tn_done_take(job->task, tn_build("{s:V}", "guard", guard_new()));
     job->ended = true;

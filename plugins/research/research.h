@@ -7,9 +7,9 @@
  * share: the life of a call, waiting, reconnecting, cancelling, and the result, which has one shape for all services. A
  * service is a table: it builds requests, and reads the resource and its events.
  *
- * A RESULT is {id, state, status, event_id?, message?, text?, sources?, calls?, usage?, steps?, continuation_token?,
- * error?, stalled?}. `status` is the service's word, `state` one of enum research_state in lower case: a caller that
- * knows the states works with every service. `message` is an ai message of tenon/message.h.
+ * A RESULT is {id, state, status, event_id?, message?, text?, sources?, calls?, usage?, spent?, steps?,
+ * continuation_token?, error?, stalled?}. `status` is the service's word, `state` one of enum research_state in lower
+ * case: a caller that knows the states works with every service. `message` is an ai message of tenon/message.h.
  *
  * Invariant: a job ends its task once. Nothing is sent twice that costs money: `create` is sent again only after an
  * answer that refuses it (429, 503); see guard.h. Thread: the loop.
@@ -36,6 +36,7 @@
 #define RESEARCH_SOURCES_MAX     1000 /* different sources of a result; the message has all citations */
 #define RESEARCH_STEP_KINDS_MAX  64   /* kinds of steps that a result counts */
 #define RESEARCH_PATH_MAX        4096 /* bytes of a request's address */
+#define RESEARCH_MODEL_MAX       256  /* bytes of the name of a model in `spent` */
 
 enum research_operation { RESEARCH_CREATE, RESEARCH_GET, RESEARCH_STREAM, RESEARCH_CANCEL };
 

@@ -153,13 +153,26 @@ static const char *const state_names[] = {
     [RESEARCH_FAILED] = "failed",
 };
 
+/* Puts `spent`: the usage, and the name of the model for its price. */
+static void result_put_spent(const struct research_job *job, tn_builder *out, tn_value message, tn_value usage) {
+    const char *model = tn_get_text(message, "model", NULL);
+    char name[RESEARCH_MODEL_MAX];
+    if (research_flag(job, "counted", false)) return;
+    (void)snprintf(name, sizeof name, "%s%s%s", job->service->provider, model != NULL ? ":" : "",
+                   model != NULL ? model : "");
+    tn_put_take(out, "spent", tn_set_take(tn_retain(usage), "model", tn_text(name)));
+}
+
 static void result_put_message(const struct research_job *job, tn_builder *out) {
     tn_value output = tn_answer_output(&job->answer), message = tn_get(output, "message");
     tn_put(out, "message", message);
     tn_put_take(out, "text", tn_content_text(tn_get(message, "content")));
     tn_put_take(out, "sources", job->sources != NULL ? tn_retain(job->sources) : tn_build("[]"));
     if (tn_message_calls(message) != NULL) tn_put(out, "calls", tn_message_calls(message));
-    if (tn_get(output, "usage") != NULL) tn_put(out, "usage", tn_get(output, "usage"));
+    if (tn_get(output, "usage") != NULL) {
+        tn_put(out, "usage", tn_get(output, "usage"));
+        result_put_spent(job, out, message, tn_get(output, "usage"));
+    }
     tn_release(output);
 }
 

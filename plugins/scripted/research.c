@@ -114,9 +114,10 @@ static tn_value work_new(tn_task task, tn_value input) {
                                                    : work_default_text(question);
     tn_value context = tn_context(task);
     tn_value message = error != NULL ? tn_retain(error) : tn_text("the script says so");
-    tn_value work = tn_build("{s:s,s:I,s:V,s:v*,s:v*,s:v*,s:v*}", "agent", agent, "steps", agent_steps(agent, config),
-                             "text", shown, "sources", tn_get(config, "sources"), "status", tn_get(config, "status"),
-                             "error", fails ? message : NULL, "task", tn_get(context, "task_id"));
+    tn_value work =
+        tn_build("{s:s,s:I,s:V,s:v*,s:v*,s:v*,s:v*,s:v*}", "agent", agent, "steps", agent_steps(agent, config), "text",
+                 shown, "sources", tn_get(config, "sources"), "status", tn_get(config, "status"), "error",
+                 fails ? message : NULL, "usage", tn_get(config, "usage"), "task", tn_get(context, "task_id"));
     tn_release(message);
     tn_release(context);
     tn_release(question);
@@ -172,15 +173,21 @@ static tn_value work_sources(tn_value message) {
     return list;
 }
 
-static tn_value work_result(tn_value id, const char *state, tn_value work, const struct tn_answer *answer) {
+static tn_value work_result(tn_value id, const char *state, tn_value work, const struct tn_answer *answer,
+                            tn_value input) {
     if (strcmp(state, "running") == 0 || answer == NULL)
         return tn_build("{s:v,s:s,s:s}", "id", id, "state", state, "status", state);
     tn_value output = tn_answer_output(answer), message = tn_get(output, "message");
     tn_value reason = tn_get(work, "error");
     tn_value error = reason != NULL ? tn_build("{s:s,s:v}", "code", "scripted", "message", reason) : NULL;
-    tn_value result =
-        tn_build("{s:v,s:s,s:s,s:v,s:V,s:V,s:V*}", "id", id, "state", state, "status", state, "message", message,
-                 "text", tn_content_text(tn_get(message, "content")), "sources", work_sources(message), "error", error);
+    tn_value usage = tn_get(work, "usage"), spent = NULL;
+    int32_t counted = 0; /* another call reports what the work has used */
+    (void)tn.value->as_bool(tn_get(input, "counted"), &counted);
+    if (counted == 0 && tn.value->kind(usage) == TN_OBJECT)
+        spent = tn_set_take(tn_retain(usage), "model", tn_text("scripted"));
+    tn_value result = tn_build("{s:v,s:s,s:s,s:v,s:V,s:V,s:V*,s:v*,s:V*}", "id", id, "state", state, "status", state,
+                               "message", message, "text", tn_content_text(tn_get(message, "content")), "sources",
+                               work_sources(message), "error", error, "usage", usage, "spent", spent);
     tn_release(output);
     return result;
 }
@@ -193,13 +200,13 @@ static int32_t work_fail_unknown(tn_task task, tn_value id) {
 }
 
 /* Completes the task with the state, and with the answer if the work has ended. */
-static int32_t work_complete(tn_task task, tn_value id, tn_value work, bool counts) {
+static int32_t work_complete(tn_task task, tn_value id, tn_value work, tn_value input, bool counts) {
     const char *state = work_state(work, tn_chars(id, NULL), counts);
     struct tn_answer answer;
     tn_answer_init(&answer, task, NULL, "scripted");
     answer.is_silent = true;
     work_add_answer(&answer, work, false);
-    tn_value result = work_result(id, state, work, &answer);
+    tn_value result = work_result(id, state, work, &answer, input);
     tn_answer_free(&answer);
     return tn_done_take(task, result);
 }
@@ -218,7 +225,7 @@ static int32_t create_start(void *self, tn_task task, tn_value input) {
     (void)tn.value->as_bool(tn_get(input, "prepare"), &prepares);
     if (prepares != 0) return tn_done_take(task, tn_build("{s:s}", "guard", "scripted"));
     tn_value work = work_new(task, input), id = work_make_id(work);
-    int32_t status = id != NULL ? work_complete(task, id, work, false)
+    int32_t status = id != NULL ? work_complete(task, id, work, input, false)
                                 : tn_fail(task, "LIMIT", "`agent_config` is larger than 50,000 bytes; expected less");
     tn_release(id);
     tn_release(work);
@@ -228,7 +235,7 @@ static int32_t create_start(void *self, tn_task task, tn_value input) {
 static int32_t get_start(void *self, tn_task task, tn_value input) {
     tn_value id = tn_get(input, "id"), work = work_of_id(id);
     (void)self;
-    int32_t status = work != NULL ? work_complete(task, id, work, true) : work_fail_unknown(task, id);
+    int32_t status = work != NULL ? work_complete(task, id, work, input, true) : work_fail_unknown(task, id);
     tn_release(work);
     return status;
 }
@@ -237,7 +244,7 @@ static int32_t cancel_start(void *self, tn_task task, tn_value input) {
     tn_value id = tn_get(input, "id"), work = work_of_id(id);
     (void)self;
     if (work != NULL) works[work_index(tn_chars(id, NULL))].cancelled = true;
-    int32_t status = work != NULL ? work_complete(task, id, work, false) : work_fail_unknown(task, id);
+    int32_t status = work != NULL ? work_complete(task, id, work, input, false) : work_fail_unknown(task, id);
     tn_release(work);
     return status;
 }
@@ -246,7 +253,7 @@ static int32_t cancel_start(void *self, tn_task task, tn_value input) {
 struct stream {
     struct stream *next;
     struct tn_answer answer;
-    tn_value id, work;
+    tn_value id, work, input;
     const char *state;
 };
 
@@ -257,11 +264,13 @@ static void stream_end(struct stream *stream) {
     while (*at != stream) at = &(*at)->next;
     *at = stream->next;
     if (tn_answer_is_complete(&stream->answer))
-        (void)tn_done_take(stream->answer.task, work_result(stream->id, stream->state, stream->work, &stream->answer));
+        (void)tn_done_take(stream->answer.task,
+                           work_result(stream->id, stream->state, stream->work, &stream->answer, stream->input));
     else
         (void)tn_fail_take(stream->answer.task, tn_answer_error(&stream->answer));
     tn_answer_free(&stream->answer);
     tn_release(stream->id);
+    tn_release(stream->input);
     tn_release(stream->work);
     tn.core->release(tn.host, stream);
 }
@@ -280,6 +289,7 @@ static int32_t stream_start(void *self, tn_task task, tn_value input) {
     stream->next = open_streams;
     open_streams = stream;
     stream->id = tn_retain(id);
+    stream->input = tn_retain(input);
     stream->work = work;
     works[work_index(tn_chars(id, NULL))].requests = tn_get_int(work, "steps", 0) + 1;
     stream->state = work_state(work, tn_chars(id, NULL), false);

@@ -22,6 +22,8 @@ models:
     provider: bedrock
     model: m
     credentials: {key_id: {secret: AWS_ACCESS_KEY_ID}, secret_key: {secret: AWS_SECRET_ACCESS_KEY}}
+  titan: {provider: bedrock, model: "amazon.titan-embed-text-v2:0", dimensions: 256}
+  cohere: {provider: bedrock, model: cohere.embed-multilingual-v3, api_key: bearer-token-0123}
   evil: {provider: bedrock, model: m, base_url: "http://127.0.0.1:$port/evil"}
 Y
 }
@@ -92,6 +94,22 @@ sed -i 's/endpoint:/region: eu-west-1, endpoint:/' tenon.yaml
 rm -f requests
 run tenon model test once --prompt "Hi" --json --isolate tenon.bedrock
 expect_code 0 && verify eu-west-1
+
+# ---- Embeddings: a request for each text of Titan, which counts for the limit of its key; one for all texts of Cohere ----
+echo 'model_calls: {limits: {bedrock: {concurrent: 1}}}' >>tenon.yaml
+rm -f requests
+echo '[{"pause_ms": 30}]' >script.new
+mv script.new script.json
+run tenon model embed titan Hü "of two" three --json
+expect_code 0 && expect_in out '"embeddings":[[2,1],[6,1],[5,1]]' && expect_in out '"input_tokens":9' && no_keys_in out
+verify eu-west-1
+[ "$(grep -c '"path": "/model/amazon.titan-embed-text-v2%3A0/invoke".*"dimensions": 256' requests)" = 3 ] || fails "expected three requests"
+! grep -q '"at_once": [23]' requests || fails "the requests did not wait for the limit of the key"
+rm -f requests
+run tenon model embed cohere a bb ccc --json
+expect_code 0 && expect_in out '"embeddings":[[1,0],[2,1],[3,2]]' && grep -q 'search_document' requests && [ "$(wc -l <requests)" = 1 ] || fails "expected one request"
+echo "[$everything]" >script.new
+mv script.new script.json
 
 # ---- Bearer tokens, and other hosts ----
 rm -f requests

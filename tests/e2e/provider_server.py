@@ -437,6 +437,23 @@ class Converse(Wire):
         yield {"metadata": {"usage": self.usage(reply), "metrics": {"latencyMs": 1}}}
 
 
+@wire("/invoke")
+class Invoke(Converse):
+    """Embeddings of Titan, one text in a request, and of Cohere. Other members are not known."""
+
+    def wants_stream(self, path, request):
+        return False
+
+    def whole(self, reply, request):
+        titan = "inputText" in request
+        known = ("inputText", "dimensions", "normalize") if titan else ("texts", "input_type", "truncate")
+        if set(request) - set(known):
+            return {"message": f"extraneous key {sorted(set(request) - set(known))}"}
+        if titan:
+            return {"embedding": [len(request["inputText"]), 1], "inputTextTokenCount": 3}
+        return {"response_type": "embeddings_floats", "embeddings": [[len(text), i] for i, text in enumerate(request["texts"])]}
+
+
 @wire("/v2/chat")
 class Cohere(Wire):
     STOPS = {"length": "MAX_TOKENS", "content_filter": "ERROR_TOXIC"}

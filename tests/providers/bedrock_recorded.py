@@ -1,7 +1,9 @@
-"""Amazon Bedrock: every recorded answer has the expected message, streamed, whole, and cut at every byte, and is sent back.
+"""Amazon Bedrock: every answer has the expected message, streamed, whole, and cut at every byte, and is sent back.
 
-The recordings are the fixtures of the AI SDK (packages/amazon-bedrock, Apache-2.0), in providers/amazon-bedrock/converse of the
-suites. A line of a stream is an event; the framing and its checksums are made here.
+The answers in recorded/bedrock were written by hand after Amazon's documentation, in the service's wire format, which is compared
+with botocore's service model if that is installed. If providers/amazon-bedrock/converse of the suites exists, its recordings, the
+fixtures of the AI SDK (packages/amazon-bedrock, Apache-2.0), are used, too. A line of a stream is an event; the framing and its
+checksums are made here.
 """
 import glob
 import json
@@ -74,9 +76,11 @@ def expected_answer(answer):
         message["tool_calls"] = calls
     usage = expected_usage(answer["usage"]) if "usage" in answer else {}
     message.update(**usage, finish_reason=finish)
-    fields = answer.get("additionalModelResponseFields")
-    if fields is not None:
-        message["extra"] = {"bedrock": {"additionalModelResponseFields": fields}}
+    kept = {key: answer[key] for key in ("additionalModelResponseFields",) if answer.get(key) is not None}
+    if answer["stopReason"] not in ("end_turn", "tool_use"):
+        kept["stop_reason"] = answer["stopReason"]
+    if kept:
+        message["extra"] = {"bedrock": kept}
     return {"message": message, **usage, "finish_reason": finish}
 
 
@@ -85,8 +89,8 @@ def case(one, messages=None, **more):
     return {"component": "bedrock", "config": config, "input": {"messages": messages or ["?"]}, "exchanges": [one], **more}
 
 
-def recordings(root):
-    for path in sorted(glob.glob(os.path.join(root, "amazon-bedrock", "converse", "*"))):
+def recordings(folder):
+    for path in sorted(glob.glob(os.path.join(folder, "*"))):
         name = os.path.basename(path)
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -97,11 +101,34 @@ def recordings(root):
             yield name[: -len(".json")], {"body": text}, json.loads(text)
 
 
+def check_form(folder, schema):
+    """The answers have the form of the service model. `p` is padding, which the model does not list."""
+    for path in sorted(glob.glob(os.path.join(folder, "*"))):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if path.endswith(".json"):
+            faults = schema.faults("ConverseResponse", json.loads(text))
+        else:
+            faults = []
+            for line in text.splitlines():
+                (name, value), = json.loads(line).items()
+                value.pop("p", None)
+                faults += schema.faults("ConverseStreamOutput", {name: value})
+        d.check(not faults, f"{os.path.basename(path)}: {faults}")
+
+
 def main():
     drive, schema = d.Drive("bedrock"), load_schema()
-    d.suite_folder("providers", "amazon-bedrock")
-    found = list(recordings(d.suite_folder("providers")))
-    d.check(len(found) > 15, f"only {len(found)} recordings")
+    own = os.path.join(d.HERE, "recorded", "bedrock")
+    found = list(recordings(own))
+    d.check(len(found) == 13, f"{len(found)} answers in {own}")
+    if schema is not None:
+        check_form(own, schema)
+    suite = d.find_suite_folder("providers", "amazon-bedrock")
+    if suite is not None:
+        more = list(recordings(os.path.join(suite, "converse")))
+        d.check(len(more) > 15, f"only {len(more)} recordings of the AI SDK")
+        found += more
     results = drive([case(one, cuts="frames" in one) for _, one, _ in found])
     throttled = drive([case(one, room=1, piece=3) for _, one, _ in found])
     for (name, _, answer), result, slow in zip(found, results, throttled):

@@ -36,12 +36,22 @@ def skip(reason):
     sys.exit(77)
 
 
+def suite_path(*path):
+    root = os.environ.get("TENON_SUITES") or os.path.join(HERE, "..", "..", "..", "shared", "suites")
+    return os.path.join(root, *path)
+
+
+def find_suite_folder(*path):
+    """Returns a folder of recorded answers, or None."""
+    found = suite_path(*path)
+    return found if os.path.isdir(found) else None
+
+
 def suite_folder(*path):
     """Returns a folder of recorded answers. Skips the test if it does not exist."""
-    root = os.environ.get("TENON_SUITES") or os.path.join(HERE, "..", "..", "..", "shared", "suites")
-    found = os.path.join(root, *path)
-    if not os.path.isdir(found):
-        skip(f"no recorded answers at {found}: set TENON_SUITES to the folder that has {path[0]}/")
+    found = find_suite_folder(*path)
+    if found is None:
+        skip(f"no recorded answers at {suite_path(*path)}: set TENON_SUITES to the folder that has {path[0]}/")
     return found
 
 

@@ -81,6 +81,26 @@ static const struct callable_ops provider_ops = {
 
 static struct loop *test_loop;
 static bool has_ended;
+static struct model_gate_side side;
+static char key_name[] = "KEY";
+static struct model_key key = {NULL, key_name, {0, 0, 0, 0}};
+static int64_t now_ms = 1000000;
+
+static int64_t fake_now(void) { return now_ms; }
+
+/* The calls of the next test have a key with these limits. */
+static void limit(int64_t requests, int64_t tokens, int64_t concurrent, int64_t queue) {
+    struct model_gates *gates = model_gates_new();
+    model_gates_set_clock(gates, fake_now);
+    model_gate_side_init_take(&side, gates, test_loop);
+    key.name = key_name;
+    key.limits = (struct model_limits){requests, tokens, concurrent, queue};
+}
+
+static void unlimit(void) {
+    model_gate_side_finish(&side);
+    key.name = NULL;
+}
 
 static void on_ended(struct call *call) {
     (void)call;
@@ -92,7 +112,7 @@ static const struct call_ops test_ops = {.ended = on_ended};
 static struct call *embed(const char *input_text) {
     struct callable *fake = mem_zalloc(sizeof *fake);
     *fake = (struct callable){&provider_ops, 1};
-    struct callable *embedder = model_embedder_new(fake);
+    struct callable *embedder = model_embedder_new(fake, NULL, &side, &key);
     callable_unref(fake);
     tn_value input = NULL;
     bool at_once = provider.at_once;
@@ -268,6 +288,92 @@ static void test_cancelled_in_between(void **state) {
     finish(call);
 }
 
+/* ---- Limits of the key ---- */
+
+/* A request for another purpose, which is inside of the gate or waits. */
+static void enter_other(struct model_ticket *ticket) { (void)ticket; }
+
+static void test_each_batch_passes_the_gate(void **state) {
+    (void)state;
+    limit(0, 0, 2, 10);
+    struct call *call = embed("{\"embed\": [\"a\", \"b\", \"c\", \"d\", \"e\"], \"batch\": {\"texts\": 1}}");
+    assert_int_equal(provider.count, 2);
+    for (int i = 0; i < 5; i++) {
+        complete(i, answer_to(provider.inputs[i]));
+        turn();
+    }
+    assert_int_equal(provider.most, 2);
+    assert_int_equal(call_outcome(call), CALL_COMPLETED);
+    finish(call);
+    unlimit();
+    /* The same if each request ends at once: leaving the gate admits the next batch. */
+    limit(0, 0, 1, 10);
+    provider.at_once = true;
+    call = embed("{\"embed\": [\"a\", \"b\", \"c\"], \"batch\": {\"texts\": 1}}");
+    assert_true(has_ended);
+    assert_int_equal(provider.most, 1);
+    expect_json(call_output(call), "{\"embeddings\":[[1,1],[1,1],[1,1]],\"usage\":{\"input_tokens\":3}}");
+    finish(call);
+    provider.at_once = false;
+    unlimit();
+}
+
+static void test_each_batch_counts(void **state) {
+    (void)state;
+    struct model_ticket other = {.enter = enter_other};
+    uint32_t ahead;
+    limit(3, 0, 0, 10);
+    struct call *call = embed("{\"embed\": [\"a\", \"b\", \"c\"], \"batch\": {\"texts\": 1}}");
+    assert_int_equal(provider.count, 3);
+    assert_true(model_gate_enter(&side, &key, 0, &other, &ahead));
+    assert_false(other.inside); /* three requests in this minute */
+    model_gate_leave(&side, &other, -1);
+    for (int i = 0; i < 3; i++) complete(i, answer_to(provider.inputs[i]));
+    finish(call);
+    unlimit();
+    /* The tokens that the service reports count, one for each text. */
+    limit(0, 4, 0, 10);
+    call = embed("{\"embed\": [\"a\", \"b\", \"c\"], \"batch\": {\"texts\": 1}}");
+    for (int i = 0; i < 3; i++) complete(i, answer_to(provider.inputs[i]));
+    finish(call);
+    assert_true(model_gate_enter(&side, &key, 2, &other, &ahead));
+    assert_false(other.inside);
+    model_gate_leave(&side, &other, -1);
+    assert_true(model_gate_enter(&side, &key, 1, &other, &ahead));
+    assert_true(other.inside);
+    model_gate_leave(&side, &other, -1);
+    unlimit();
+}
+
+static void test_batches_that_wait_can_fail(void **state) {
+    (void)state;
+    limit(0, 0, 1, 1);
+    struct call *call = embed("{\"embed\": [\"a\", \"b\", \"c\", \"d\"], \"batch\": {\"texts\": 1}}");
+    assert_int_equal(provider.count, 1);
+    expect_failure(call, "RATE_LIMITED", "texts 2 to 2 of 4: the limits of the key KEY are used up");
+    assert_int_equal(provider.cancelled, 1);
+    unlimit();
+    limit(0, 0, 1, 10);
+    call = embed("{\"embed\": [\"a\", \"b\", \"c\"], \"batch\": {\"texts\": 1}}");
+    call_cancel(call);
+    (void)loop_run(test_loop, test_has_ended, NULL);
+    assert_int_equal(call_outcome(call), CALL_CANCELLED);
+    assert_int_equal(provider.count, 1);
+    finish(call);
+    /* All of them wait, and are cancelled. */
+    struct model_ticket other = {.enter = enter_other};
+    uint32_t ahead;
+    assert_true(model_gate_enter(&side, &key, 0, &other, &ahead));
+    call = embed("{\"embed\": [\"a\", \"b\"], \"batch\": {\"texts\": 1}}");
+    assert_int_equal(provider.count, 0);
+    call_cancel(call);
+    (void)loop_run(test_loop, test_has_ended, NULL);
+    assert_int_equal(call_outcome(call), CALL_CANCELLED);
+    finish(call);
+    model_gate_leave(&side, &other, -1);
+    unlimit();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_splits_by_number_and_bytes),
@@ -276,6 +382,9 @@ int main(void) {
         cmocka_unit_test(test_refuses_answers_that_do_not_fit),
         cmocka_unit_test(test_refuses_requests),
         cmocka_unit_test(test_cancelled_in_between),
+        cmocka_unit_test(test_each_batch_passes_the_gate),
+        cmocka_unit_test(test_each_batch_counts),
+        cmocka_unit_test(test_batches_that_wait_can_fail),
     };
     struct error error = ERROR_INIT;
     test_loop = loop_new(&error);

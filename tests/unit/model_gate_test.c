@@ -2,6 +2,7 @@
  * model_gate_test.c - limits of a key: concurrent calls in order, requests and tokens in any minute, a full queue, and
  * two sides.
  */
+#include "host/engine/model/model_deployment.h"
 #include "host/engine/model/model_gate.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,9 +63,12 @@ static int teardown(void **state) {
 
 static struct model_ticket *ticket(struct fixture *fixture, int name) { return &fixture->tickets[name - 'a'].ticket; }
 
+static char name_of_key[] = "KEY", other_gate[] = "KEY of another address";
+
 static bool enter(struct fixture *fixture, const struct model_limits *limits, int name, int64_t tokens) {
     uint32_t ahead;
-    return model_gate_enter(&fixture->side, "KEY", limits, tokens, ticket(fixture, name), &ahead);
+    const struct model_key key = {name_of_key, name_of_key, *limits};
+    return model_gate_enter(&fixture->side, &key, tokens, ticket(fixture, name), &ahead);
 }
 
 static void leave(struct fixture *fixture, int name, int64_t tokens) {
@@ -142,15 +146,16 @@ static void test_tokens(void **state) {
 static void test_sides(void **state) {
     struct fixture *fixture = *state;
     const struct model_limits limits = {0, 0, 1, 10};
+    const struct model_key key = {name_of_key, name_of_key, limits}, other_key = {name_of_key, other_gate, limits};
     struct model_gate_side other;
     struct loop *loop = loop_new(NULL);
     uint32_t ahead;
     model_gate_side_init_take(&other, model_gates_ref(fixture->side.gates), loop);
     assert_true(enter(fixture, &limits, 'a', 0));
-    assert_true(model_gate_enter(&other, "KEY", &limits, 0, ticket(fixture, 'b'), &ahead));
+    assert_true(model_gate_enter(&other, &key, 0, ticket(fixture, 'b'), &ahead));
     assert_int_equal(ahead, 0);
     assert_true(enter(fixture, &limits, 'c', 0));
-    assert_true(model_gate_enter(&fixture->side, "OTHER", &limits, 0, ticket(fixture, 'd'), &ahead));
+    assert_true(model_gate_enter(&fixture->side, &other_key, 0, ticket(fixture, 'd'), &ahead));
     assert_string_equal(entered, "ad");
     leave(fixture, 'a', -1);
     assert_string_equal(entered, "ad"); /* b is admitted; its loop has not run */
@@ -165,12 +170,45 @@ static void test_sides(void **state) {
     loop_free(loop);
 }
 
+/* All sides have the same deployments, so that one loop avoids what has failed on another. */
+static void test_deployments_are_shared(void **state) {
+    struct fixture *fixture = *state;
+    struct model_gate_side other;
+    struct loop *loop = loop_new(NULL);
+    model_gate_side_init_take(&other, model_gates_ref(fixture->side.gates), loop);
+    struct model_deployments *here = model_gates_deployments(fixture->side.gates);
+    struct model_deployments *there = model_gates_deployments(other.gates);
+    tn_value binding = value_text("openai:a"), equal = value_text("openai:a");
+    struct model_deployment *first = model_deployments_find(here, binding);
+    assert_ptr_equal(first, model_deployments_find(there, equal));
+    first->cool_until_ms = 5000;
+    for (int64_t i = 1; i < MODEL_DEPLOYMENTS_MAX; i++) {
+        tn_value next = value_int(i);
+        struct model_deployment *found = model_deployments_find(there, next);
+        assert_non_null(found);
+        assert_true(found != first && found->cool_until_ms == 0);
+        value_unref(next);
+    }
+    tn_value more = value_int(-1);
+    assert_null(model_deployments_find(here, more));
+    assert_int_equal(model_deployments_find(there, binding)->cool_until_ms, 5000);
+    model_deployment_use(here, first);
+    model_deployment_use(there, first);
+    assert_int_equal(first->used, 2);
+    value_unref(more);
+    value_unref(binding);
+    value_unref(equal);
+    model_gate_side_finish(&other);
+    loop_free(loop);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_concurrent, setup, teardown),
         cmocka_unit_test_setup_teardown(test_requests, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tokens, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sides, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deployments_are_shared, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,7 +152,7 @@ tn_value activation_field(const struct activation *activation, uint32_t field);
 
 /* run_usage.c: what models used. The functions for calls are members of activation_call_ops. */
 int32_t activation_check_budget(struct call *call, struct error *error);
-void activation_add_usage(struct call *call, const char *path, tn_value output);
+void activation_add_usage(struct call *call, const char *path, tn_value used);
 /* A nested run has ended or is interrupted. */
 void activation_note_nested_usage(struct activation *activation, const char *path, const struct run *nested);
 /*

@@ -1,17 +1,20 @@
 /*
  * run_usage.c - what models used for a run, and its `budget`.
  *
- * The usage of each model call is added to its activation, its run, and the activations and runs around that. A step
- * that is resumed makes its calls again and the journal answers them, so each object has two sums: the total, and a
- * settled part that is never counted again. For a run the settled part is that of the committed steps, for an
- * activation that of earlier rounds. The settled part is saved; the rest is added again when the calls are recalled.
- * So a saved call has the usage of its nested run and of all calls below it, which are not made again.
+ * The usage of each model call, and what a tool reports as `spent`, is added to its activation, its run, and the
+ * activations and runs around that. A step that is resumed makes its calls again and the journal answers them, so each
+ * object has two sums: the total, and a settled part that is never counted again. For a run the settled part is that of
+ * the committed steps, for an activation that of earlier rounds. The settled part is saved; the rest is added again
+ * when the calls are recalled. So a saved call has the usage of its nested run and of all calls below it, which are not
+ * made again.
  *
  * The sums belong to the whole thread, the budget to one run of it. So usage_before keeps what came before the input.
  */
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/base/config/config.h"
 #include "host/base/log.h"
+#include "host/engine/engine.h"
 #include "host/engine/graph/run_internal.h"
 #include "host/engine/model/usage.h"
 #include <inttypes.h>
@@ -73,10 +76,14 @@ static void note_call_usage(struct activation *activation, const char *path, con
         value_set_take(activation->call_usage ? activation->call_usage : value_object(), path, usage_to_value(used));
 }
 
-void activation_add_usage(struct call *call, const char *path, tn_value output) {
+void activation_add_usage(struct call *call, const char *path, tn_value used) {
     struct activation *activation = call_owner(call);
     struct usage more = {0};
-    usage_add_call(&more, value_get(output, "usage"));
+    tn_value model = value_get(used, "model"); /* of a tool; what a model has used has its cost already */
+    usage_add_call(&more, used);
+    if (!more.priced && value_is(model, TN_STRING))
+        more.priced = usage_price(config_prices(activation->run->graph->engine->config), value_chars(model, NULL), used,
+                                  &more.cost);
     usage_sum_add(&activation->usage, &more);
     add_usage_outwards(activation->run, &more);
     if (path) note_call_usage(activation, path, &more);

@@ -16,6 +16,7 @@
 #include "host/plugin/call/instance.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
+#include <tenon/util/sha256.h>
 
 struct models *models_new(struct loop *loop) {
     struct models *models = mem_zalloc(sizeof *models);
@@ -32,30 +33,11 @@ void models_share_limits(struct models *models, struct models *with) {
 }
 
 void models_free(struct models *models) {
-    struct model_deployment *deployment;
     if (!models) return;
-    while ((deployment = models->deployments) != NULL) {
-        models->deployments = deployment->next;
-        value_unref(deployment->binding);
-        mem_free(deployment);
-    }
     model_gate_side_finish(&models->side);
     cache_free(models->answers);
     value_unref(models->fallbacks_logged);
     mem_free(models);
-}
-
-/* Returns what is known about a deployment. NULL if there are too many: then it never cools down. */
-static struct model_deployment *models_deployment(struct models *models, tn_value binding) {
-    struct model_deployment *at = models->deployments;
-    while (at && !value_identical(at->binding, binding)) at = at->next;
-    if (at || models->deployment_count == MODEL_DEPLOYMENTS_MAX) return at;
-    at = mem_zalloc(sizeof *at);
-    at->binding = value_ref(binding);
-    at->next = models->deployments;
-    models->deployments = at;
-    models->deployment_count++;
-    return at;
 }
 
 void model_free(struct callable *callable) {
@@ -64,7 +46,8 @@ void model_free(struct callable *callable) {
         callable_unref(model->providers[i].embedder);
         callable_unref(model->providers[i].callable);
         mem_free(model->providers[i].name);
-        mem_free(model->providers[i].key);
+        mem_free(model->providers[i].key.name);
+        mem_free(model->providers[i].key.gate);
     }
     value_unref(model->binding);
     value_unref(model->config);
@@ -150,13 +133,44 @@ static bool component_is_local(const struct component_info *info) {
     return true;
 }
 
-/* The limits of tenon.yaml for the key in these options: the name of its secret, or the provider. */
-static void provider_find_limits(struct engine *engine, const char *id, tn_value options, struct model_provider *out) {
-    tn_value all = config_model_limits(engine->config), secret = value_get(value_get(options, "api_key"), "secret");
-    const char *key = value_is(secret, TN_STRING) ? value_chars(secret, NULL) : id;
-    tn_value found = value_get(all, key);
-    if (!found) found = value_get(all, key = id);
-    if (found && model_limits_read(found, key, &out->limits, NULL) == TN_OK) out->key = mem_text(key);
+/* The name of the secret that a provider with these options uses; NULL if it has a key in plain text, or none. */
+static const char *provider_secret(const struct component *component, tn_value options) {
+    tn_value key = value_get(options, "api_key"), secret = value_get(key, "secret");
+    if (!key && !value_get(options, "base_url")) { /* the default is for the service's own address */
+        tn_value config = value_get(component->info->manifest, "config");
+        secret = value_get(value_get(value_get(config, "properties"), "api_key"), "x-tenon-secret");
+    }
+    return value_is(secret, TN_STRING) ? value_chars(secret, NULL) : NULL;
+}
+
+/* What providers with the same limits and the same key have in common: a hash, because the key can be in plain text. */
+static char *provider_source(const char *id, const char *secret, tn_value options) {
+    static const char *const names[] = {"base_url", "api_key", "credentials"};
+    tn_value source = value_push_take(value_array_reserve(5), value_text(id));
+    source = value_push_take(source, secret ? value_text(secret) : value_null());
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        tn_value member = value_get(options, names[i]);
+        source = value_push_take(source, member ? value_ref(member) : value_null());
+    }
+    char hash[TN_SHA256_TEXT];
+    json_hash(source, JSON_SORTED, hash);
+    value_unref(source);
+    return mem_text(hash);
+}
+
+/*
+ * The limits of tenon.yaml for the key in these options. A row for a secret is for all requests with that secret; a row
+ * for a provider is for the requests with each of its keys and addresses.
+ */
+static void provider_find_key(struct engine *engine, const char *id, const struct component *component,
+                              tn_value options, struct model_key *out) {
+    tn_value all = config_model_limits(engine->config);
+    const char *secret = provider_secret(component, options), *name = secret ? secret : id;
+    tn_value found = value_get(all, name);
+    if (!found) found = value_get(all, name = id);
+    if (!found || model_limits_read(found, name, &out->limits, NULL) != TN_OK) return;
+    out->name = mem_text(name);
+    out->gate = name == secret ? mem_text(name) : provider_source(id, secret, options);
 }
 
 static int32_t model_provider_new(struct engine *engine, tn_value binding, tn_value config, struct model_provider *out,
@@ -169,7 +183,8 @@ static int32_t model_provider_new(struct engine *engine, tn_value binding, tn_va
     struct component *component;
     int32_t status = registry_resolve(engine->registry, "model", id, &component, error);
     if (status == TN_OK) status = instance_new_called(component, options, &scope, &out->callable, error);
-    if (status == TN_OK) out->embedder = model_embedder_new(out->callable);
+    if (status == TN_OK) provider_find_key(engine, id, component, options, &out->key);
+    if (status == TN_OK) out->embedder = model_embedder_new(out->callable, options, &engine->models->side, &out->key);
     if (status == TN_OK) {
         struct buffer name;
         buffer_init(&name, SIZE_MAX);
@@ -179,7 +194,6 @@ static int32_t model_provider_new(struct engine *engine, tn_value binding, tn_va
     } else if (error->code && strcmp(error->code, "INVALID_CONFIG") == 0) {
         explain_secrets(options, error);
     }
-    if (status == TN_OK) provider_find_limits(engine, id, options, out);
     out->remote = !component_is_local(status == TN_OK ? component->info : NULL);
     value_unref(own);
     value_unref(options);
@@ -210,7 +224,8 @@ static int32_t model_create_providers(struct model *model, struct error *error) 
         if (model_provider_new(model->engine, chosen->binding, model->config, provider, &why) == TN_OK) {
             provider->group = chosen->group;
             provider->context_tokens = chosen->context_tokens;
-            provider->deployment = shared ? models_deployment(model->engine->models, chosen->binding) : NULL;
+            provider->deployment =
+                shared ? model_deployments_find(models_deployments(model->engine->models), chosen->binding) : NULL;
             model_choose_retry(model, chosen, provider);
             model->count++;
         } else if (i + 1 == role->count && model->count == 0)

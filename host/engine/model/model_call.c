@@ -288,7 +288,7 @@ static void model_call_use(struct model_call *self, uint32_t index) {
     self->at = index;
     self->tried |= 1u << index;
     self->retries = 0;
-    if (deployment) deployment->used = ++models->uses;
+    if (deployment) model_deployment_use(models_deployments(models), deployment);
 }
 
 /* The pause before retry number `retry` (from 0): it doubles, and a random part of up to half of it is left out. */
@@ -381,7 +381,7 @@ static enum model_next handle_attempt_end(struct model_call *self) {
     leave_gate(self);
     struct error cancelled = ERROR_INIT;
     const struct error *error = call_error(self->attempt);
-    if (deployment) deployment->inside--;
+    if (deployment) atomic_fetch_sub(&deployment->inside, 1);
     switch (call_outcome(self->attempt)) {
     case CALL_COMPLETED: return complete_attempt(self, call_output(self->attempt));
     case CALL_INTERRUPTED:
@@ -442,25 +442,6 @@ static bool check_budget(struct model_call *self) {
     return allowed;
 }
 
-/* A rough number of tokens: a quarter of the bytes of all texts. */
-static int64_t estimate_text(tn_value value, uint32_t depth) {
-    size_t length = 0;
-    int64_t sum = 0;
-    bool object = value_is(value, TN_OBJECT);
-    if (value_is(value, TN_STRING)) return value_chars(value, &length) ? (int64_t)length : 0;
-    if ((!object && !value_is(value, TN_ARRAY)) || depth == 0) return 0;
-    for (size_t i = 0; i < value_count(value); i++)
-        sum += estimate_text(object ? value_value_at(value, i) : value_at(value, i), depth - 1);
-    return sum;
-}
-
-static int64_t estimate_tokens(tn_value input) {
-    tn_value most = value_get(value_get(input, "options"), "max_tokens");
-    int64_t output = most && value_is(most, TN_INT) && value_to_int(most) > 0 ? value_to_int(most) : 0;
-    int64_t estimate = estimate_text(input, 32) / 4;
-    return output > INT64_MAX - estimate ? INT64_MAX : estimate + output;
-}
-
 static void run_attempts(struct model_call *self);
 
 static void model_call_on_enter(struct model_ticket *ticket) {
@@ -469,31 +450,30 @@ static void model_call_on_enter(struct model_ticket *ticket) {
     if (!self->entering) run_attempts(self);
 }
 
+/* The batches of embeddings pass the gate one by one (model_embed.c). */
 enum model_entry { MODEL_ENTERED, MODEL_WAITS, MODEL_REFUSED };
 
 static enum model_entry enter_gate(struct model_call *self, const struct model_provider *provider) {
     uint32_t ahead = 0;
-    if (!provider->key || self->ticket.gate) return MODEL_ENTERED;
+    if (!provider->key.name || self->ticket.gate || model_embed_is_wanted(self->input)) return MODEL_ENTERED;
     self->ticket.enter = model_call_on_enter;
     self->entered = false;
     self->entering = true;
-    bool accepted = model_gate_enter(side_of(self), provider->key, &provider->limits,
-                                     provider->limits.tokens ? estimate_tokens(self->input) : 0, &self->ticket, &ahead);
+    bool accepted =
+        model_gate_enter(side_of(self), &provider->key,
+                         provider->key.limits.tokens ? usage_estimate_tokens(self->input) : 0, &self->ticket, &ahead);
     self->entering = false;
     if (!accepted) return MODEL_REFUSED;
     if (self->entered) return MODEL_ENTERED;
     log_write(LOG_INFO, NULL, "models.%s: `%s` waits for the limits of the key %s; %u calls before it",
-              self->model->name, provider->name, provider->key, ahead);
+              self->model->name, provider->name, provider->key.name, ahead);
     return MODEL_WAITS;
 }
 
 /* The queue of the key is full: another model may be free. */
 static enum model_next fail_at_gate(struct model_call *self, const struct model_provider *provider) {
     struct error error = ERROR_INIT;
-    error_set(&error, TN_FAILED, "RATE_LIMITED",
-              "the limits of the key %s are used up, and as many calls wait for them as `queue` allows (%lld; "
-              "`model_calls.limits` in tenon.yaml)",
-              provider->key, (long long)provider->limits.queue);
+    model_gate_set_full(&provider->key, &error);
     self->retries = provider->retry.attempts; /* waiting is what the queue is for */
     enum model_next next = fail_attempt(self, &error);
     error_finish(&error);
@@ -512,7 +492,7 @@ static void run_attempts(struct model_call *self) {
             continue;
         }
         self->attempts++;
-        if (provider->deployment) provider->deployment->inside++;
+        if (provider->deployment) atomic_fetch_add(&provider->deployment->inside, 1);
         struct callable *callable = model_embed_is_wanted(self->input) ? provider->embedder : provider->callable;
         self->attempt = call_new(call_loop(self->call), callable, &attempt_ops, self);
         if (!call_start(self->attempt, self->input)) return;

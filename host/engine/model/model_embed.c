@@ -4,9 +4,15 @@
  * Each batch is a call without a parent that the wrapper's call owns, as an attempt of model.c is: the journal of a run
  * has the whole answer once. After a failure no batch is started, open ones are cancelled, and the call fails when the
  * last of them has ended. Only the first failure is reported.
+ *
+ * A batch is one request, so that each passes the gate of the key. One that waits there counts as open. Leaving a gate
+ * can admit other batches, also of the same call: a batch leaves before it stops to count as open.
  */
 #include "host/engine/model/model_embed.h"
+#include "adl/schema/schema.h"
 #include "adl/value/memory.h"
+#include "host/base/container_of.h"
+#include "host/engine/model/usage.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/call/instance.h"
 #include "host/plugin/registry/registry.h"
@@ -16,6 +22,8 @@ struct embedder {
     struct callable callable; /* first */
     struct callable *provider;
     size_t texts_max; /* of one request, as the manifest says */
+    struct model_gate_side *side;
+    const struct model_key *key;
 };
 
 struct embed_call;
@@ -23,9 +31,12 @@ struct embed_call;
 struct embed_batch {
     struct embed_call *whole;
     struct call *call; /* NULL before its start */
+    struct model_ticket ticket;
     size_t first, count;
+    tn_value input;   /* NULL after the start */
     tn_value vectors; /* NULL until the batch has ended well */
-    bool ended;
+    bool entering;    /* inside model_gate_enter */
+    bool entered, ended;
 };
 
 struct embed_call {
@@ -201,9 +212,20 @@ static void fail_batch(struct embed_call *self, const struct embed_batch *batch,
     self->failed.more = more;
 }
 
+static struct model_gate_side *batch_side(const struct embed_batch *batch) { return batch->whole->embedder->side; }
+
 static void cancel_batches(struct embed_call *self) {
-    for (size_t i = 0; i < self->next; i++)
-        if (!self->batches[i].ended) call_cancel(self->batches[i].call);
+    for (size_t i = 0; i < self->next; i++) {
+        struct embed_batch *batch = &self->batches[i];
+        if (batch->ended) continue;
+        if (batch->call) {
+            call_cancel(batch->call);
+            continue;
+        }
+        batch->ended = true; /* it waits at the gate */
+        model_gate_leave(batch_side(batch), &batch->ticket, -1);
+        self->open--;
+    }
 }
 
 /* ---- Batches ---- */
@@ -211,6 +233,7 @@ static void cancel_batches(struct embed_call *self) {
 static void embed_call_free(struct embed_call *self) {
     for (size_t i = 0; i < self->batch_count; i++) {
         call_free(self->batches[i].call);
+        value_unref(self->batches[i].input);
         value_unref(self->batches[i].vectors);
     }
     value_unref(self->input);
@@ -238,10 +261,21 @@ static void embed_call_end(struct embed_call *self) {
     embed_call_free(self);
 }
 
+/* Tells the gate what the request used; -1 if it is not known. */
+static void batch_leave_gate(struct embed_batch *batch) {
+    bool completed = call_outcome(batch->call) == CALL_COMPLETED;
+    tn_value usage = completed ? value_get(call_output(batch->call), "usage") : NULL;
+    struct usage used;
+    if (!batch->ticket.gate) return;
+    usage_from_value(&used, usage);
+    model_gate_leave(batch_side(batch), &batch->ticket, usage ? usage_tokens(&used) : -1);
+}
+
 static void batch_take_end(struct embed_batch *batch) {
     struct embed_call *self = batch->whole;
     struct error error = ERROR_INIT;
     batch->ended = true;
+    batch_leave_gate(batch);
     self->open--;
     if (call_outcome(batch->call) == CALL_COMPLETED)
         (void)take_vectors(self, batch, call_output(batch->call), &error);
@@ -270,16 +304,57 @@ static void batch_ended(struct call *call);
 
 static const struct call_ops batch_ops = {.ended = batch_ended, .context = batch_context, .run_value = batch_run_value};
 
+static void embed_start_batches(struct embed_call *self);
+
+static void batch_start(struct embed_batch *batch) {
+    struct embed_call *self = batch->whole;
+    tn_value input = batch->input;
+    batch->input = NULL;
+    batch->call = call_new(call_loop(self->call), self->embedder->provider, &batch_ops, batch);
+    if (call_start(batch->call, input)) batch_take_end(batch);
+    value_unref(input);
+}
+
+/* After a failure, cancel_batches ends the batch. */
+static void batch_on_enter(struct model_ticket *ticket) {
+    struct embed_batch *batch = CONTAINER_OF(ticket, struct embed_batch, ticket);
+    struct embed_call *self = batch->whole;
+    batch->entered = true;
+    if (batch->entering || self->failed.code) return;
+    batch_start(batch);
+    if (batch->ended && !self->starting) embed_start_batches(self);
+}
+
+/* Returns false if the queue of the key is full: the call has failed. */
+static bool batch_enter_gate(struct embed_batch *batch) {
+    const struct model_key *key = batch->whole->embedder->key;
+    struct error error = ERROR_INIT;
+    uint32_t ahead = 0;
+    batch->entered = !key || !key->name;
+    if (batch->entered) return true;
+    batch->ticket.enter = batch_on_enter;
+    batch->entering = true;
+    bool accepted = model_gate_enter(
+        batch_side(batch), key, key->limits.tokens ? usage_estimate_tokens(batch->input) : 0, &batch->ticket, &ahead);
+    batch->entering = false;
+    if (accepted) return true;
+    model_gate_set_full(key, &error);
+    batch->ended = true;
+    batch->whole->open--;
+    fail_batch(batch->whole, batch, &error);
+    error_finish(&error);
+    cancel_batches(batch->whole);
+    return false;
+}
+
 /* Starts batches as far as `parallel` allows; ends the call, and frees `self`, if none is left or open. */
 static void embed_start_batches(struct embed_call *self) {
     self->starting = true;
     while (!self->failed.code && self->next < self->batch_count && self->open < self->parallel) {
         struct embed_batch *batch = &self->batches[self->next++];
-        tn_value input = batch_input(batch);
-        batch->call = call_new(call_loop(self->call), self->embedder->provider, &batch_ops, batch);
+        batch->input = batch_input(batch);
         self->open++;
-        if (call_start(batch->call, input)) batch_take_end(batch);
-        value_unref(input);
+        if (batch_enter_gate(batch) && batch->entered && !batch->ended) batch_start(batch);
     }
     self->starting = false;
     if (self->open == 0) embed_call_end(self);
@@ -329,6 +404,7 @@ static void embedder_cancel(struct callable *callable, struct call *call) {
     if (!self) return;
     if (!self->failed.code) error_set(&self->failed, TN_CANCELLED, "CANCELLED", "the call was cancelled");
     cancel_batches(self);
+    if (self->open == 0 && !self->starting) embed_call_end(self); /* all of them waited at the gate */
 }
 
 static void embedder_free(struct callable *callable) {
@@ -340,16 +416,37 @@ static void embedder_free(struct callable *callable) {
 static const struct callable_ops embedder_ops = {
     .start = embedder_start, .cancel = embedder_cancel, .free = embedder_free};
 
-struct callable *model_embedder_new(struct callable *provider) {
+/* The limit of a rule {if?: SCHEMA, maxItems} that applies to the configuration; 0 if it does not apply. */
+static int64_t batch_rule_limit(tn_value rule, tn_value options) {
+    tn_value condition = value_get(rule, "if"), most = value_get(rule, "maxItems");
+    struct schema *schema = NULL;
+    if (!value_is(most, TN_INT) || value_to_int(most) < 1) return 0;
+    if (condition && schema_compile(condition, NULL, &schema, NULL) != TN_OK) return 0;
+    bool applies = !schema || schema_validate(schema, options, NULL) == TN_OK;
+    schema_unref(schema);
+    return applies ? value_to_int(most) : 0;
+}
+
+/* The most texts of one request: `maxItems` of `embed` in the provider's input schema, and its rules. */
+static size_t manifest_texts_max(tn_value manifest, tn_value options) {
+    tn_value embed = value_get(value_get(value_get(manifest, "input"), "properties"), "embed");
+    tn_value most = value_get(embed, "maxItems"), rules = value_get(embed, "x-tenon-batches");
+    int64_t limit = value_is(most, TN_INT) ? value_to_int(most) : MODEL_EMBED_BATCH_TEXTS_MAX;
+    for (size_t i = 0; i < (value_is(rules, TN_ARRAY) ? value_count(rules) : 0); i++) {
+        int64_t other = batch_rule_limit(value_at(rules, i), options);
+        if (other > 0 && other < limit) limit = other;
+    }
+    return limit < 1 ? 1 : limit < MODEL_EMBED_BATCH_TEXTS_MAX ? (size_t)limit : MODEL_EMBED_BATCH_TEXTS_MAX;
+}
+
+struct callable *model_embedder_new(struct callable *provider, tn_value options, struct model_gate_side *side,
+                                    const struct model_key *key) {
     struct embedder *embedder = mem_zalloc(sizeof *embedder);
     const struct component *component = instance_component(provider);
-    tn_value manifest = component ? component->info->manifest : NULL;
-    tn_value most = value_get(value_get(value_get(value_get(manifest, "input"), "properties"), "embed"), "maxItems");
-    int64_t number = value_is(most, TN_INT) ? value_to_int(most) : MODEL_EMBED_BATCH_TEXTS_MAX;
     embedder->callable = (struct callable){.ops = &embedder_ops, .references = 1};
     embedder->provider = callable_ref(provider);
-    embedder->texts_max = number < 1                             ? 1
-                          : number < MODEL_EMBED_BATCH_TEXTS_MAX ? (size_t)number
-                                                                 : MODEL_EMBED_BATCH_TEXTS_MAX;
+    embedder->texts_max = manifest_texts_max(component ? component->info->manifest : NULL, options);
+    embedder->side = side;
+    embedder->key = key;
     return &embedder->callable;
 }

@@ -3,11 +3,12 @@
  *
  * The callable wraps a provider's instance. Its input is {embed: [text], options?, batch?}, where `batch` is {texts?,
  * bytes?, parallel?}: the most texts and bytes of one request, and how many requests are open at once. A provider's
- * manifest can lower `texts`, with `maxItems` of `embed` in its input schema. The output is one {embeddings, usage}, in
+ * manifest can lower `texts`, with `maxItems` of `embed` in its input schema, and for some configurations with
+ * `x-tenon-batches: [{if: SCHEMA, maxItems}]` beside it. The output is one {embeddings, usage}, in
  * the order of the texts, with the sum of all usages. If a batch fails, the others are cancelled, and the call fails
  * with the error of that batch; so a fallback makes all vectors again, because those of two models cannot be compared.
  *
- *     struct callable *embedder = model_embedder_new(instance);
+ *     struct callable *embedder = model_embedder_new(instance, options, &side, &key);
  *     ... call it with {embed: texts}
  *     callable_unref(embedder);
  */
@@ -15,6 +16,7 @@
 #define TENON_HOST_ENGINE_MODEL_MODEL_EMBED_H
 
 #include "adl/value/value.h"
+#include "host/engine/model/model_gate.h"
 
 struct callable;
 
@@ -28,8 +30,13 @@ struct callable;
 #define MODEL_EMBED_PARALLEL        4
 #define MODEL_EMBED_PARALLEL_MAX    16
 
-/* Keeps a reference to `provider`, an instance of a model component. Returns a new reference. Thread: loop. */
-struct callable *model_embedder_new(struct callable *provider);
+/*
+ * Keeps a reference to `provider`, an instance of a model component with the configuration `options`. Each request
+ * passes the gate of `key`; NULL: there is none. `side` and `key` are borrowed until the embedder is freed. Returns a
+ * new reference. Thread: loop.
+ */
+struct callable *model_embedder_new(struct callable *provider, tn_value options, struct model_gate_side *side,
+                                    const struct model_key *key);
 
 /* True if the input of a model asks for embeddings, not for a message. */
 bool model_embed_is_wanted(tn_value input);

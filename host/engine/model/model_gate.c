@@ -12,6 +12,7 @@
 #include "adl/value/memory.h"
 #include "host/base/clock.h"
 #include "host/base/container_of.h"
+#include "host/engine/model/model_deployment.h"
 #include <pthread.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct model_gates {
     uint32_t references; /* under the lock */
     struct model_gate *first;
     int64_t (*now_ms)(void);
+    struct model_deployments deployments; /* has a lock of its own */
 };
 
 struct model_gates *model_gates_new(void) {
@@ -41,7 +43,12 @@ struct model_gates *model_gates_new(void) {
     pthread_mutex_init(&gates->lock, NULL);
     gates->references = 1;
     gates->now_ms = clock_now_ms;
+    model_deployments_init(&gates->deployments);
     return gates;
+}
+
+struct model_deployments *model_gates_deployments(struct model_gates *gates) {
+    return &gates->deployments;
 }
 
 void model_gates_set_clock(struct model_gates *gates, int64_t (*now_ms)(void)) { gates->now_ms = now_ms; }
@@ -65,6 +72,7 @@ void model_gates_unref(struct model_gates *gates) {
         mem_free(gate->key);
         mem_free(gate);
     }
+    model_deployments_finish(&gates->deployments);
     pthread_mutex_destroy(&gates->lock);
     mem_free(gates);
 }
@@ -106,14 +114,13 @@ static int64_t window_wait_ms(const struct model_gate *gate, int64_t now_ms) {
 
 /* ---- Queues; under the lock ---- */
 
-static struct model_gate *gate_find_or_add(struct model_gates *gates, const char *key,
-                                           const struct model_limits *limits) {
+static struct model_gate *gate_find_or_add(struct model_gates *gates, const struct model_key *key) {
     struct model_gate *gate = gates->first;
-    while (gate && strcmp(gate->key, key) != 0) gate = gate->next;
+    while (gate && strcmp(gate->key, key->gate) != 0) gate = gate->next;
     if (gate) return gate;
     gate = mem_zalloc(sizeof *gate);
-    gate->key = mem_text(key);
-    gate->limits = *limits;
+    gate->key = mem_text(key->gate);
+    gate->limits = key->limits;
     gate->last = &gate->first;
     gate->second = gates->now_ms() / 1000;
     gate->next = gates->first;
@@ -225,10 +232,10 @@ void model_gate_side_finish(struct model_gate_side *side) {
     side->gates = NULL;
 }
 
-bool model_gate_enter(struct model_gate_side *side, const char *key, const struct model_limits *limits, int64_t tokens,
+bool model_gate_enter(struct model_gate_side *side, const struct model_key *key, int64_t tokens,
                       struct model_ticket *ticket, uint32_t *ahead) {
     pthread_mutex_lock(&side->gates->lock);
-    struct model_gate *gate = gate_find_or_add(side->gates, key, limits);
+    struct model_gate *gate = gate_find_or_add(side->gates, key);
     window_advance(gate, side->gates->now_ms() / 1000);
     bool full = gate->waiting >= gate->limits.queue && gate->limits.queue >= 0;
     ticket->tokens = tokens;
@@ -250,6 +257,13 @@ bool model_gate_enter(struct model_gate_side *side, const char *key, const struc
     if (!ticket->gate) return false;
     side_run(side);
     return true;
+}
+
+void model_gate_set_full(const struct model_key *key, struct error *error) {
+    error_set(error, TN_FAILED, "RATE_LIMITED",
+              "the limits of the key %s are used up, and as many calls wait for them as `queue` allows (%lld; "
+              "`model_calls.limits` in tenon.yaml)",
+              key->name, (long long)key->limits.queue);
 }
 
 void model_gate_leave(struct model_gate_side *side, struct model_ticket *ticket, int64_t tokens) {

@@ -6,7 +6,7 @@
  *
  *     model_gate_side_init_take(&side, model_gates_new(), loop);
  *     ticket->enter = my_enter;                                        // called on this loop
- *     if (!model_gate_enter(&side, "OPENAI_API_KEY", &limits, tokens, ticket)) return queue_is_full();
+ *     if (!model_gate_enter(&side, &key, tokens, ticket, &ahead)) return queue_is_full();
  *     ...
  *     model_gate_leave(&side, ticket, tokens_used);
  *
@@ -19,10 +19,12 @@
 #define TENON_HOST_ENGINE_MODEL_MODEL_GATE_H
 
 #include "adl/document/model_role.h"
+#include "adl/value/error.h"
 #include "host/base/loop.h"
 #include <stdbool.h>
 #include <stdint.h>
 
+struct model_deployments;
 struct model_gate;
 struct model_gates;
 struct model_gate_side;
@@ -36,6 +38,13 @@ struct model_ticket {
     bool inside;                                /* counted; written under the lock of the gates */
     bool admitted;                              /* inside, and `enter` was not called yet: in side->admitted */
     void (*enter)(struct model_ticket *ticket); /* called once, inside model_gate_enter or later; never after leaving */
+};
+
+/* The key of a provider's requests, and its limits. */
+struct model_key {
+    char *name; /* for messages: that of its row in tenon.yaml; NULL: the requests have no limits */
+    char *gate; /* requests with the same text share the limits */
+    struct model_limits limits;
 };
 
 struct model_gate_side {
@@ -53,15 +62,19 @@ struct model_gates *model_gates_ref(struct model_gates *gates);
 void model_gates_unref(struct model_gates *gates);                              /* NULL is allowed */
 void model_gates_set_clock(struct model_gates *gates, int64_t (*now_ms)(void)); /* for tests: replaces clock_now_ms */
 
+struct model_deployments *model_gates_deployments(struct model_gates *gates); /* as long as the gates */
+
 void model_gate_side_init_take(struct model_gate_side *side, struct model_gates *gates, struct loop *loop);
 void model_gate_side_finish(struct model_gate_side *side); /* no ticket of this side is left; may be uninitialised */
 
 /*
  * Requests a call with the key. `enter` is called now, or when the limits allow it. Returns false, and does not keep
- * the ticket, if limits->queue calls wait already. *ahead is set to the number of calls that wait before it.
+ * the ticket, if key->limits.queue calls wait already. *ahead is set to the number of calls that wait before it.
  */
-bool model_gate_enter(struct model_gate_side *side, const char *key, const struct model_limits *limits, int64_t tokens,
+bool model_gate_enter(struct model_gate_side *side, const struct model_key *key, int64_t tokens,
                       struct model_ticket *ticket, uint32_t *ahead);
+/* Sets the error of a call that was refused because the queue is full. */
+void model_gate_set_full(const struct model_key *key, struct error *error);
 /* Ends the call, or stops waiting. `tokens` is what it used; -1: not known. Does nothing if it was not entered. */
 void model_gate_leave(struct model_gate_side *side, struct model_ticket *ticket, int64_t tokens);
 

@@ -7,30 +7,22 @@
 
 #include "adl/document/model_role.h"
 #include "host/engine/model/model.h"
+#include "host/engine/model/model_deployment.h"
 #include "host/engine/model/model_gate.h"
 #include "host/plugin/call/call.h"
 
 struct cache;
 
-/* What is known about one of several deployments, for all models of the host that have it. */
-struct model_deployment {
-    struct model_deployment *next;
-    tn_value binding;
-    int64_t cool_until_ms; /* loop_now_ms; before it, others are preferred */
-    uint64_t used;         /* number of its last call, counted over all deployments */
-    uint32_t inside;       /* calls now */
-};
-
-#define MODEL_DEPLOYMENTS_MAX 4096u
-
 struct models {
     tn_value fallbacks_logged; /* {run and model: true} */
-    struct model_deployment *deployments;
-    uint32_t deployment_count;
-    uint64_t uses;
     struct model_gate_side side;
     struct cache *answers; /* NULL before the first call of a role with `cache` */
 };
+
+/* Of all loops that share the gates. */
+static inline struct model_deployments *models_deployments(struct models *models) {
+    return model_gates_deployments(models->side.gates);
+}
 
 struct model_provider {
     struct callable *callable;
@@ -40,8 +32,7 @@ struct model_provider {
     uint32_t group;
     int64_t context_tokens;   /* 0: not known */
     struct model_retry retry; /* the one that applies */
-    char *key;                /* NULL: the calls have no limits; else the name of their key */
-    struct model_limits limits;
+    struct model_key key;
     struct model_deployment *deployment; /* NULL: it is not one of several */
 };
 

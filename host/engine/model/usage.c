@@ -84,6 +84,24 @@ tn_value usage_to_value(const struct usage *usage) {
 
 int64_t usage_tokens(const struct usage *usage) { return saturating_add(usage->input, usage->output); }
 
+static int64_t estimate_text(tn_value value, uint32_t depth) {
+    size_t length = 0;
+    int64_t sum = 0;
+    bool object = value_is(value, TN_OBJECT);
+    if (value_is(value, TN_STRING)) return value_chars(value, &length) ? (int64_t)length : 0;
+    if ((!object && !value_is(value, TN_ARRAY)) || depth == 0) return 0;
+    for (size_t i = 0; i < value_count(value); i++)
+        sum += estimate_text(object ? value_value_at(value, i) : value_at(value, i), depth - 1);
+    return sum;
+}
+
+int64_t usage_estimate_tokens(tn_value input) {
+    tn_value most = value_get(value_get(input, "options"), "max_tokens");
+    int64_t output = most && value_is(most, TN_INT) && value_to_int(most) > 0 ? value_to_int(most) : 0;
+    int64_t estimate = estimate_text(input, 32) / 4;
+    return saturating_add(estimate, output);
+}
+
 bool usage_price(tn_value prices, const char *model, tn_value usage, double *cost) {
     tn_value price = NULL;
     size_t longest = 0;

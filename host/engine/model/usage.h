@@ -32,6 +32,8 @@ void usage_take_back(struct usage *usage, const struct usage *less); /* subtract
 tn_value usage_to_value(const struct usage *usage);
 void usage_from_value(struct usage *usage, tn_value value); /* the inverse of usage_to_value */
 int64_t usage_tokens(const struct usage *usage);            /* input and output */
+/* A rough number of tokens for a request: a quarter of the bytes of all texts, and `options.max_tokens`. */
+int64_t usage_estimate_tokens(tn_value input);
 
 /*
  * Computes the cost of a call. `prices` is {pattern: {input, output, cached?, cache_write?}} per million tokens, from

@@ -150,13 +150,15 @@ struct call_ops {
     void (*on_use)(struct call *call, const char *path, struct callable *callee, tn_value input);
     /* Returns the number of calls that were counted under this name, including the current one. */
     int64_t (*use_count)(struct call *call, const char *count_name);
-    /* Called before a model is called. If the budget is used up, sets the error and returns its status. */
+    /* Called before a model, or a tool that can spend, is called. If the budget is used up, sets the error and returns
+     * its status. */
     int32_t (*check_budget)(struct call *call, struct error *error);
     /*
-     * Adds the usage in a model's `output`, after `record`. The output is new, or was saved and recalled. `path` is
-     * NULL if the node itself called the model, so that the call is not below another one.
+     * Adds what a model or a tool has used, after `record`: the USAGE of tenon/message.h, with `cost` or the name of
+     * the `model` for its price; NULL if it is not known. The output is new, or was saved and recalled. `path` is NULL
+     * if the node itself made the call, so that the call is not below another one.
      */
-    void (*add_usage)(struct call *call, const char *path, tn_value output);
+    void (*add_usage)(struct call *call, const char *path, tn_value used);
 };
 
 /* One write of a task to a channel. call_writes returns them in the order in which they were made. */

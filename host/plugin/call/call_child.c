@@ -10,6 +10,8 @@
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
 #include "host/plugin/call/call_internal.h"
+#include "host/plugin/call/instance.h"
+#include "host/plugin/registry/registry.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -20,6 +22,7 @@ struct child_call {
     tn_call_handler handler;        /* of a plugin */
     void *user;
     bool model;
+    bool spends; /* a tool whose output can have `spent`, which counts as the usage of a model */
     struct call_options options;
     struct loop_work work;
 };
@@ -71,6 +74,43 @@ static struct callable *recalled_new(tn_value saved) {
     recalled->callable = (struct callable){&ops, 1};
     recalled->saved = value_ref(saved);
     return &recalled->callable;
+}
+
+/* ---- Budgets ---- */
+
+/*
+ * The mark `x-tenon` of `spent` in a tool's output schema: "usage", or "last-usage" if the call is made also after the
+ * budget is used up. NULL for other components, and for a wrapper, whose own call of the tool counts.
+ */
+static const char *child_spending(const struct callable *callee) {
+    const struct component *component = callee->ops->is_wrapper ? NULL : instance_component(callee);
+    if (!component || strcmp(component->info->kind, "tool") != 0) return NULL;
+    tn_value output = value_get(component->info->manifest, "output");
+    tn_value mark = value_get(value_get(value_get(output, "properties"), "spent"), "x-tenon");
+    return value_is(mark, TN_STRING) && strstr(value_chars(mark, NULL), "usage") ? value_chars(mark, NULL) : NULL;
+}
+
+/* Returns {error} if the budget of the run is used up, so that the tool is not called. */
+static tn_value child_refused(struct call *parent, const char *spending) {
+    struct call *root = call_root(parent);
+    struct error error = ERROR_INIT;
+    tn_value refused = NULL;
+    if (!spending || strcmp(spending, "usage") != 0 || !root->ops->check_budget) return NULL;
+    if (root->ops->check_budget(root, &error) != TN_OK)
+        refused = value_set_take(value_object_reserve(1), "error", error_to_value(&error));
+    error_finish(&error);
+    return refused;
+}
+
+/* Adds what a model or a tool has used to the run. */
+static void child_add_usage(const struct child_call *child) {
+    struct call *call = child->call, *root = call_root(call);
+    bool counts = (child->model || child->spends) && root->ops->add_usage && call_outcome(call) == CALL_COMPLETED;
+    tn_value used = counts ? value_get(call_output(call), child->model ? "usage" : "spent") : NULL;
+    if (!counts || (!child->model && !value_is(used, TN_OBJECT))) return;
+    char *path = call->parent == root ? NULL : call_path(call);
+    root->ops->add_usage(root, path, used);
+    mem_free(path);
 }
 
 /* Counts the next call that `parent` makes. Returns what is saved about it; a new reference, or NULL. */
@@ -163,12 +203,7 @@ static void child_call_report(struct child_call *child) {
     struct error unsupported = ERROR_INIT;
     tn_value error = NULL;
     bool waits = child_record(call);
-    struct call *root = call_root(call);
-    if (child->model && call_outcome(call) == CALL_COMPLETED && root->ops->add_usage) {
-        char *path = call->parent == root ? NULL : call_path(call);
-        root->ops->add_usage(root, path, call_output(call));
-        mem_free(path);
-    }
+    child_add_usage(child);
     child_unlink(call);
     switch (call_outcome(call)) {
     case CALL_COMPLETED: child_call_tell(child, TN_OK, call_output(call) ? call_output(call) : value_null()); break;
@@ -258,7 +293,11 @@ static int32_t child_start(uint64_t token, struct callable *callee, tn_value inp
     child->model = request->model;
     child->options = request->options;
     child->work.run = on_child_report;
-    tn_value saved = child_recall(parent, callee, input), saved_input = value_get(saved, "input");
+    const char *spending = child_spending(callee);
+    child->spends = spending != NULL;
+    tn_value saved = child_recall(parent, callee, input);
+    if (!saved) saved = child_refused(parent, spending);
+    tn_value saved_input = value_get(saved, "input");
     struct callable *recalled = saved && !saved_input ? recalled_new(saved) : NULL;
     struct call *call = child->call = call_new(parent->loop, recalled ? recalled : callee, &ops, child);
     callable_unref(recalled);

@@ -39,12 +39,16 @@
  *   example because a fallback or a gateway has repeated the request.
  * With the input {embed: [text], options? {dimensions?, purpose? "query" | "document"}} it completes with {embeddings:
  *   [[number]], usage}. The host splits a long list, and so also takes {batch?: {texts?, bytes?, parallel?}}, which a
- *   model does not see.
+ *   model does not see. `maxItems` of `embed` in the manifest's input schema is the most texts of one request; beside
+ *   it, `x-tenon-batches: [{if: SCHEMA of the configuration, maxItems}]` lowers it for some models.
  * ERRORS  AUTH, QUOTA (the account has no credit, or its quota is used up for long), NOT_FOUND (of the model, or of
  *   what the request names), RATE_LIMITED (retryable, with retry_after_ms if known), CONTEXT_LENGTH, INVALID_REQUEST,
  *   OVERLOADED (retryable), INVALID_RESPONSE (retryable), TIMEOUT (retryable), CONNECT (retryable), UNSUPPORTED (by
  * this model); detail has {status?, provider, type?, request_id?, field? (of the request), body? (its beginning,
  * without keys), secret? (the name of the secret that was sent as the key, for AUTH)} of the service's response.
+ *
+ * A limit in tenon.yaml finds a key by {secret: NAME} in `api_key`. If a model has a default secret, the schema of
+ * `api_key` in the manifest names it: `x-tenon-secret: NAME`.
  */
 #ifndef TENON_MESSAGE_H
 #define TENON_MESSAGE_H

@@ -33,6 +33,25 @@ for loops in 1 2; do
     expect_code 0 && [ "$(grep -c Fine "$work/out")" = 6 ] && [ "$(wc -l <requests)" = 12 ] || fails "expected 12 answers"
     [ "$(most_at_once)" = 2 ] || fails "$loops loops: expected two calls at once, found $(most_at_once)"
 done
+# Without a row for its secret, a provider's row is for each key and each address.
+several() { # ONE TWO EXPECTED
+    echo "{models: {one: {provider: openai, model: a, $1}, two: {provider: openai, model: b, $2}}, model_calls: {limits: {openai: {concurrent: 1}}}}" >tenon.yaml
+    rm -f requests
+    run tenon run both.yaml
+    expect_code 0 && [ "$(most_at_once)" = "$3" ] || fails "$1, $2: expected $3 at once, found $(most_at_once)"
+}
+several "base_url: '$at'" "base_url: '$at'" 1
+several "base_url: '$at'" "base_url: 'http://localhost:$port/v1'" 2
+several "base_url: '$at', api_key: k1" "base_url: '$at', api_key: k2" 2
+several "base_url: '$at', api_key: {secret: A_KEY}" "base_url: '$at', api_key: {secret: A_KEY}" 1
+# The secret of a provider that sets none has a row, too. The second request, a fallback, is one too many.
+cat >tenon.yaml <<'Y'
+models: {one: ["openai:a", "openai:b"]}
+model_calls: {retry: false, limits: {OPENAI_API_KEY: {requests_per_minute: 1, queue: 0}}}
+Y
+run env -u OPENAI_API_KEY "$TENON" model test one
+expect_code 1 && expect_in err "the limits of the key OPENAI_API_KEY are used up"
+
 # A full queue: the call fails, or uses the next model.
 configure '{A_KEY: {concurrent: 1, queue: 0}}'
 run tenon run both.yaml

@@ -29,3 +29,26 @@ run tenon tool call scripted.cancel "{\"id\": \"$id\"}"
 expect_code 0 && expect_in out '"state":"cancelled"'
 run tenon tool call scripted.create '{"input": "?", "agent": "other"}'
 expect_code 2 && expect_in err "[INVALID_INPUT]"
+
+# What it has used counts for the run, once, and has the price of `scripted`: streamed, polled, and at once.
+cat >spending.yaml <<'Y'
+version: "1.0"
+agent: {name: spender}
+budget: {tokens: 1000}
+channels: [{name: question, type: last_value}, {name: research, type: last_value}]
+nodes:
+  - {id: a, type: deep_research, config: {input_key: question, output_key: research}}
+  - {id: b, type: deep_research, config: {input_key: question, output_key: research}}
+edges: [{from: START, to: a}, {from: a, to: b}, {from: b, to: END}]
+Y
+for mode in 'agent: completed' 'agent: with_polling(2)' 'agent: with_polling(2), stream: false, poll_interval_ms: 1'; do
+    choose "$mode, agent_config: {usage: {input_tokens: 700, output_tokens: 200, total_tokens: 900}}"
+    echo 'prices: {scripted: {input: 1000, output: 5000}}' >>tenon.yaml
+    run tenon run spending.yaml --set question=Why --json
+    expect_code 0 && expect_in out '"usage":{"llm_calls":2,"input_tokens":1400,"output_tokens":400,"total_tokens":1800,"cost":3.4}'
+    expect_in err 'took the run to 1800 tokens, over its budget of 1000'
+    sed -i 's/tokens: 1000/tokens: 900/' spending.yaml
+    run tenon run spending.yaml --set question=Why --json
+    expect_code 1 && expect_in err '[BUDGET_EXCEEDED]' && expect_in err 'has used 900 tokens in 1 call of models, and its budget is 900'
+    sed -i 's/tokens: 900/tokens: 1000/' spending.yaml
+done
