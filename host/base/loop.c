@@ -62,6 +62,7 @@ struct loop {
     struct secrets *secrets; /* loop_set_secrets */
     void *data;              /* loop_attach */
     void (*detach)(void *data);
+    void (*freed)(struct loop *loop); /* loop_at_free */
 };
 
 /* In functions that are [loop]: while the loop runs, only its thread may call them. */
@@ -115,6 +116,7 @@ void loop_forked(struct loop *loop) { (void)uv_loop_fork(&loop->uv); }
 void loop_free(struct loop *loop) {
     if (!loop) return;
     assert(!loop->running);
+    if (loop->freed) loop->freed(loop);
     if (loop->detach) loop->detach(loop->data);
     uv_close((uv_handle_t *)&loop->async, NULL);
     uv_close((uv_handle_t *)&loop->alarm, NULL);
@@ -132,6 +134,8 @@ struct uv_loop_s *loop_uv(struct loop *loop) {
 }
 
 void *loop_attached(const struct loop *loop) { return loop->data; }
+
+void loop_at_free(struct loop *loop, void (*freed)(struct loop *loop)) { loop->freed = freed; }
 
 void loop_attach(struct loop *loop, void *data, void (*detach)(void *data)) {
     loop->data = data;

@@ -129,6 +129,9 @@ void loop_fake_advance(struct loop *loop, int64_t ms); /* [loop] moves a fake cl
  */
 void loop_fake_move_wall(struct loop *loop, int64_t ms);
 
+/* [loop] loop_free calls freed(loop) first: for a signal handler that wakes the loop. One function for each loop. */
+void loop_at_free(struct loop *loop, void (*freed)(struct loop *loop));
+
 /* [loop] One pointer for state per loop (used by slot.c). loop_free calls detach(data). */
 void *loop_attached(const struct loop *loop);
 void loop_attach(struct loop *loop, void *data, void (*detach)(void *data));

@@ -482,7 +482,7 @@ void command_print_diagnostics(const struct arguments *arguments, struct diagnos
 
 static volatile sig_atomic_t sigints;
 static volatile sig_atomic_t sigterms;
-static struct loop *watched;
+static struct loop *volatile watched; /* NULL before its memory is freed */
 static _Atomic bool *watched_flag;
 
 #define END_SECONDS 15u /* for an end that has begun: after the first limit, or after another signal */
@@ -523,7 +523,7 @@ void command_end_began(void) { end_began = 1; }
 static void note_sigint(int number) {
     if (sigints++) {
         signal(number, SIG_DFL);
-        raise(number); /* takes effect when the handler returns; the loop may be freed already */
+        raise(number); /* takes effect when the handler returns */
         return;
     }
     if (watched_flag) *watched_flag = true;
@@ -572,8 +572,13 @@ bool command_wait_line(int descriptor) {
     return ready != 0 && !command_got_signal();
 }
 
+static void forget_loop(struct loop *loop) {
+    if (watched == loop) watched = NULL;
+}
+
 void command_watch_signals_in(struct loop *loop) {
     struct sigaction action = {.sa_handler = on_sigint};
+    loop_at_free(loop, forget_loop);
     watched = loop;
     sigaction(SIGINT, &action, NULL);
     if (!watched_flag) action.sa_handler = on_sigterm;

@@ -237,7 +237,8 @@ static inline const char *tn_model_code_of_word(const char *word) {
 
 /* True if the beginning of the text contains the lower-case words, without regard to case. */
 static inline bool tn_model_contains(const char *text, const char *words) {
-    uint64_t length = strnlen(text, TN_MODEL_BODY_TEXT_MAX);
+    uint64_t length = 0; /* strnlen is not in ISO C */
+    while (length < TN_MODEL_BODY_TEXT_MAX && text[length] != '\0') length++;
     return tn_model_find_word(text, length, 0, words) < length;
 }
 
