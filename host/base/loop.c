@@ -54,10 +54,10 @@ struct loop {
     _Atomic bool woken;                 /* loop_wake was called; loop_idle resets it */
 
     /* Written by the loop's thread, and read by any thread under the condition given. */
-    struct log *log;      /* set before other threads start; NULL for the log of the process */
-    int64_t fake_wall_ms; /* how far loop_fake_move_wall has moved the wall clock */
-    bool fake;            /* the clock is a fake one; set before other threads start */
-    int64_t now_ms;       /* at the start of this turn; other threads may read it only if the clock is fake */
+    struct log *log;              /* set before other threads start; NULL for the log of the process */
+    bool fake;                    /* the clock is a fake one; set before other threads start */
+    _Atomic int64_t fake_wall_ms; /* the wall clock of a fake clock */
+    int64_t now_ms;               /* at the start of this turn */
 
     struct secrets *secrets; /* loop_set_secrets */
     void *data;              /* loop_attach */
@@ -78,7 +78,6 @@ static int64_t loop_clock_ms(const struct loop *loop) {
     return loop->fake ? loop->now_ms : read_clock_ms(CLOCK_MONOTONIC);
 }
 
-/* A fake clock is not written here, because the threads of stores read it. */
 static void loop_read_clock(struct loop *loop) {
     if (!loop->fake) loop->now_ms = read_clock_ms(CLOCK_MONOTONIC);
 }
@@ -337,17 +336,21 @@ int64_t loop_clock_us(struct loop *loop) {
 }
 
 int64_t loop_wall_ms(struct loop *loop) {
-    return loop->fake ? FAKE_WALL_MS + loop->fake_wall_ms + loop->now_ms : read_clock_ms(CLOCK_REALTIME);
+    return loop->fake ? atomic_load(&loop->fake_wall_ms) : read_clock_ms(CLOCK_REALTIME);
 }
 
 void loop_fake_clock(struct loop *loop) {
     loop->fake = true;
     loop->now_ms = 0;
+    atomic_store(&loop->fake_wall_ms, FAKE_WALL_MS);
 }
 
-void loop_fake_advance(struct loop *loop, int64_t ms) { loop->now_ms += ms; }
+void loop_fake_advance(struct loop *loop, int64_t ms) {
+    loop->now_ms += ms;
+    loop_fake_move_wall(loop, ms);
+}
 
-void loop_fake_move_wall(struct loop *loop, int64_t ms) { loop->fake_wall_ms += ms; }
+void loop_fake_move_wall(struct loop *loop, int64_t ms) { atomic_fetch_add(&loop->fake_wall_ms, ms); }
 
 /* ---- Turns ---- */
 
@@ -409,7 +412,7 @@ static void loop_wait_until(struct loop *loop, int64_t due_ms) {
 /* Waits while only expected events are left: sleeps until the quiet time is over, then calls `quiet`. */
 static void loop_wait_quiet(struct loop *loop) {
     if (!loop->quiet_due_ms) loop->quiet_due_ms = loop->now_ms + loop->quiet_ms;
-    if (loop->fake) loop->now_ms = loop->quiet_due_ms;
+    if (loop->fake) loop_fake_advance(loop, loop->quiet_due_ms - loop->now_ms);
     if (loop->now_ms < loop->quiet_due_ms) {
         loop_wait_until(loop, loop->quiet_due_ms);
         return;
@@ -438,7 +441,7 @@ static bool loop_idle(struct loop *loop) {
     if (atomic_exchange(&loop->woken, false)) return true;
     struct loop_timer *timer = timers_first(&loop->timers);
     if (timer && loop->fake && !held) {
-        if (timer->due_ms > loop->now_ms) loop->now_ms = timer->due_ms;
+        if (timer->due_ms > loop->now_ms) loop_fake_advance(loop, timer->due_ms - loop->now_ms);
         return true;
     }
     bool only_expected = !timer && !held && !uv_loop_alive(&loop->uv);

@@ -123,10 +123,7 @@ int64_t loop_wall_ms(struct loop *loop);  /* [any] since 1970 UTC */
  */
 void loop_fake_clock(struct loop *loop);
 void loop_fake_advance(struct loop *loop, int64_t ms); /* [loop] moves a fake clock, even while the loop is held */
-/*
- * [loop] Sets the wall clock of a fake clock forward, or back if `ms` is negative; timers do not move. No other thread
- * may read it at the same time: no request to a store is pending.
- */
+/* [loop] Sets the wall clock of a fake clock forward, or back if `ms` is negative; timers do not move. */
 void loop_fake_move_wall(struct loop *loop, int64_t ms);
 
 /* [loop] loop_free calls freed(loop) first: for a signal handler that wakes the loop. One function for each loop. */

@@ -5,10 +5,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"
-# Counts 5000 + UNIT for each unit; UNIT is in a file. A unit of `broken` fails the program.
+# Counts 5000 + UNIT for each unit; UNIT is in a file, one line for each call, and the last one for all others. A unit of
+# `broken` fails the program.
 cat >"$work/bin/valgrind" <<EOF
 #!/bin/sh
-unit=\$(cat "$work/unit")
+unit=\$(head -n 1 "$work/unit")
+[ "\$(wc -l <"$work/unit")" = 1 ] || sed -i 1d "$work/unit"
 [ "\$unit" != broken ] || { echo "the program failed" >&2; exit 3; }
 for last in "\$@"; do :; done
 echo "==1== Collected : \$((5000 + last * unit))" >&2
@@ -34,6 +36,8 @@ expect() {
 expect 0 1000 "first: 1000 instructions, budget 1000 (+0.0 %)" check "$work" first
 expect 0 1030 "(+3.0 %)" check "$work" first
 expect 1 1031 "more than 3 % above" check "$work" first
+expect 0 $'1040\n1040\n1035\n1035\n1010' "first: 1010 instructions" check "$work" first
+expect 1 $'1032\n1032\n1060' "first: 1032 instructions" check "$work" first
 expect 0 970 "(-3.0 %)" check "$work" first
 expect 0 969 "more than 3 % below" check "$work" first
 expect 1 1031 "more than 3 % above" check "$work" second first
