@@ -22,12 +22,7 @@ static void config_read_one_public_key(struct config_reader *reader, const struc
 }
 
 void config_read_trust(struct config_reader *reader, const struct tree_node *node) {
-    if (node->kind != TN_ARRAY) {
-        config_read_one_public_key(reader, node);
-        return;
-    }
-    uint32_t count = config_usable_count(reader, node, "packs.trust", CONFIG_TRUST_MAX, "public keys");
-    for (uint32_t i = 0; i < count; i++) config_read_one_public_key(reader, node->items[i].node);
+    config_read_list(reader, node, "packs.trust", CONFIG_TRUST_MAX, "public keys", config_read_one_public_key);
 }
 
 static void config_read_one_pack(struct config_reader *reader, const struct tree_node *node) {
@@ -41,12 +36,7 @@ static void config_read_one_pack(struct config_reader *reader, const struct tree
 }
 
 void config_read_pack_installs(struct config_reader *reader, const struct tree_node *node) {
-    if (node->kind != TN_ARRAY) {
-        config_read_one_pack(reader, node);
-        return;
-    }
-    uint32_t count = config_usable_count(reader, node, "packs.install", CONFIG_INSTALLS_MAX, "packs");
-    for (uint32_t i = 0; i < count; i++) config_read_one_pack(reader, node->items[i].node);
+    config_read_list(reader, node, "packs.install", CONFIG_INSTALLS_MAX, "packs", config_read_one_pack);
 }
 
 /* Checks {user?, password?, plain_http?}. No message contains a value, because it can be a secret in a wrong place. */
