@@ -67,7 +67,7 @@ static struct remote_demand *demand_add(struct remote *remote, const char *kind,
     return *last;
 }
 
-/* Whoever waits for the plugin's components waits as long as a pattern has no answer. */
+/* While a pattern has no answer, the registry expects more components of this plugin. */
 static void remote_update_expect(struct remote *remote) {
     bool more = remote->child_expects;
     for (const struct remote_demand *demand = remote->demands; demand; demand = demand->next) more |= demand->more;
