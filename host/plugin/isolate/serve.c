@@ -221,8 +221,10 @@ static void serve_quiesce(void) {
 
 static void serve_shut_down(tn_value id) {
     while (server.instances) served_instance_free(server.instances);
+    serve_discard_demands();
     registry_free(server.registry);
     server.registry = NULL;
+    server.plugin = NULL;
     serve_discard_exchanges();
     serve_discard_host_uses();
     serve_respond_take(id, value_null());

@@ -27,6 +27,11 @@ static void served_demand_end(tn_value params) {
     serve_notify_take("demanded", value_set_take(about, "pattern", value_ref(value_get(params, "pattern"))));
 }
 
+static void served_demand_free(struct served_demand *demand) {
+    value_unref(demand->params);
+    mem_free(demand);
+}
+
 static void served_demands_check(struct loop_timer *timer) {
     for (struct served_demand **at = &server.demands; *at;) {
         struct served_demand *demand = *at;
@@ -36,8 +41,7 @@ static void served_demands_check(struct loop_timer *timer) {
         }
         *at = demand->next;
         served_demand_end(demand->params);
-        value_unref(demand->params);
-        mem_free(demand);
+        served_demand_free(demand);
     }
     if (server.demands) loop_timer_start(server.loop, timer, SERVE_DEMAND_MS, served_demands_check);
 }
@@ -57,4 +61,13 @@ void serve_demand(tn_value id, tn_value params) {
     server.demands = demand;
     loop_timer_stop(server.loop, &server.demand_timer);
     served_demands_check(&server.demand_timer);
+}
+
+void serve_discard_demands(void) {
+    loop_timer_stop(server.loop, &server.demand_timer);
+    while (server.demands) {
+        struct served_demand *demand = server.demands;
+        server.demands = demand->next;
+        served_demand_free(demand);
+    }
 }

@@ -184,6 +184,8 @@ void served_sets_update(struct served_instance *instance, tn_value tools);
 
 /* The host looks for components: a notification, or a request for what is known. */
 void serve_demand(tn_value id, tn_value params);
+/* Discards what the host still waits for, because the plugin is shut down. */
+void serve_discard_demands(void);
 
 /* ---- serve_store.c ---- */
 
