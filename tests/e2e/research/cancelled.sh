@@ -13,8 +13,6 @@ cancelled() { # SCRIPT DOCUMENT REQUESTS
     last="cancelled: $2"
     wait_until has_lines "$3"
     kill -INT "$host"
-    sleep 0.05
-    kill -INT "$host" 2>/dev/null || true
     expect_ended "$host" "the run did not end"
     [ "$(cancels)" = 1 ] || fails "expected one request to cancel, found $(cancels)"
     expect_creates 1
