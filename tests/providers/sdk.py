@@ -59,8 +59,7 @@ class Sdk:
 
     def check(self, types, name, named_requests):
         """Checks that every request is valid, and that a request with an unknown member is not."""
-        if not named_requests:
-            return
+        d.check(named_requests, f"no requests to check against {name}")
         requests = [request for _, request in named_requests]
         *verdicts, of_invalid = self.validate(types, name, [*requests, {**requests[0], "no_such_member": 1}])
         for (title, request), verdict in zip(named_requests, verdicts):
