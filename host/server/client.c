@@ -12,7 +12,7 @@
 struct client {
     struct server *server;
     struct client *next, *previous; /* of the server */
-    char *name;
+    char *name, *owner;             /* owner: NULL for the operator */
     struct client_options options;
     struct subscription *subscriptions; /* the newest one first */
     struct subscription *visited;       /* by client_send: the next one */
@@ -52,6 +52,7 @@ struct client *client_new(struct server *server, const struct client_options *op
     client->server = server;
     client->options = *options;
     client->name = mem_text(options->name);
+    client->owner = options->owner ? mem_text(options->owner) : NULL;
     client->work.run = client_send;
     client->next = *server_clients(server);
     if (client->next) client->next->previous = client;
@@ -93,6 +94,7 @@ void client_free(struct client *client) {
     else
         *server_clients(client->server) = client->next;
     mem_free(client->name);
+    mem_free(client->owner);
     mem_free(client);
 }
 
@@ -106,6 +108,7 @@ const char *client_name(const struct client *client) { return client->name; }
 enum method_scope client_scope(const struct client *client) { return client->options.scope; }
 bool client_is_sending(const struct client *client) { return client->work.queued; }
 bool client_names_files(const struct client *client) { return client->options.files; }
+const char *client_owner(const struct client *client) { return client->owner; }
 bool client_is_plugin(const struct client *client) { return client->options.plugin; }
 
 /* ---- Subscriptions ---- */

@@ -31,6 +31,9 @@ struct subscription;
 struct client_options {
     const char *name; /* for people: "editor", "plugin acme.search" */
     enum method_scope scope;
+    /* Who owns what it may reach: ids that begin with `@OWNER:` (plugin/call/owner.h). NULL: the operator, everything.
+     */
+    const char *owner;
     bool files;  /* may name files of this machine by their path */
     bool plugin; /* it is a plugin: its components declare what they may call */
     /* Receives an event: `params` is borrowed. It must not free the client. NULL: the client cannot subscribe. */
@@ -54,6 +57,7 @@ void client_pause(struct client *client, bool paused);
 bool client_is_sending(const struct client *client);
 bool client_names_files(const struct client *client);
 bool client_is_plugin(const struct client *client);
+const char *client_owner(const struct client *client); /* NULL: the operator */
 
 /* ---- Subscriptions ---- */
 
