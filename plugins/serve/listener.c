@@ -185,7 +185,6 @@ int32_t listener_drain(uint64_t number) {
 
 static void close_listener(struct listener *listener) {
     struct request *request, *next;
-    (void)listener_ref(listener);
     (void)tn_handles_remove(&listeners, listener->number);
     TAILQ_REMOVE(&open_listeners, listener, in_open);
     struct MHD_Daemon *daemon = listener->daemon;
@@ -198,7 +197,6 @@ static void close_listener(struct listener *listener) {
     request_abort(request, "closed");
     MHD_stop_daemon(daemon); /* calls request_on_completed for all */
     requests_deliver(listener);
-    listener_unref(listener);
 }
 
 int32_t listener_unlisten(uint64_t number) {

@@ -152,7 +152,7 @@ bool response_refuse(struct MHD_Connection *connection, int status, const char *
 }
 
 int32_t response_accept(struct request *request, tn_value headers) {
-    char text[24 + sizeof WEBSOCKET_KEY], digest[20], accept[TN_BASE64_SIZE(sizeof digest) + 1];
+    char text[sizeof request->key + sizeof WEBSOCKET_KEY], digest[20], accept[TN_BASE64_SIZE(sizeof digest) + 1];
     if (!request->websocket || request->answered) return TN_INVALID;
     (void)snprintf(text, sizeof text, "%s%s", request->key, WEBSOCKET_KEY);
     if (gnutls_hash_fast(GNUTLS_DIG_SHA1, text, strlen(text), digest) != 0) return TN_ERROR;
