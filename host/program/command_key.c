@@ -30,8 +30,8 @@ int command_key_create(const struct arguments *arguments) {
     command_kernel_set_text(&given, "name", operand_at(arguments, 0));
     command_kernel_set_text(&given, "scope", argument_text(arguments, "scope"));
     command_kernel_set_text(&given, "owner", argument_text(arguments, "owner"));
-    if (!code && (!command_kernel_set_number(&kernel, &given, "expires_days", "expires") ||
-                  !set_limits(&kernel, &given)))
+    if (!code &&
+        (!command_kernel_set_number(&kernel, &given, "expires_days", "expires") || !set_limits(&kernel, &given)))
         code = COMMAND_USAGE;
     if (code)
         value_unref(given);

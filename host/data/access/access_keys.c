@@ -1,9 +1,9 @@
 /*
  * access_keys.c - creates, revokes and reads the records of keys.
  *
- * A record is {hash, scope, owner, limits, created_at, expires_at, revoked_at} at the key's name. A change is made on the
- * store's thread: it reads the record, and commits on condition that it is unchanged, together with the record CHANGES,
- * whose version servers compare.
+ * A record is {hash, scope, owner, limits, created_at, expires_at, revoked_at} at the key's name. A change is made on
+ * the store's thread: it reads the record, and commits on condition that it is unchanged, together with the record
+ * CHANGES, whose version servers compare.
  */
 #include "host/data/access/access_keys.h"
 #include "adl/value/memory.h"
@@ -112,6 +112,9 @@ static int32_t check_wanted(tn_value wanted, struct error *error) {
                          "letter or a digit",
                          members[i], (int)(length > 100 ? 100 : length), chars, ACCESS_NAME_MAX);
     }
+    if (value_text_is(value_get(wanted, "name"), ACCESS_GENERATED))
+        return error_set(error, TN_INVALID, "INVALID_INPUT",
+                         "`name`: `" ACCESS_GENERATED "` is the key of a server without keys; choose another name");
     tn_value days = value_get(wanted, "expires_days");
     if (!days || (value_is(days, TN_INT) && value_to_int(days) >= 1 && value_to_int(days) <= ACCESS_DAYS_MAX))
         return TN_OK;
@@ -141,8 +144,7 @@ static tn_value new_record(const struct key_job *job, int64_t now_ms, int64_t *f
 /* One more than ACCESS_KEYS_MAX records, with CHANGES. */
 static int32_t check_room(struct session *session, struct error *error) {
     tn_value of = value_set_take(value_object_reserve(1), "collection", value_text(STORE_KEYS)), count = NULL;
-    int32_t status =
-        session_query_take(session, value_set_take(value_object_reserve(1), "count", of), &count, error);
+    int32_t status = session_query_take(session, value_set_take(value_object_reserve(1), "count", of), &count, error);
     if (status == TN_OK && value_to_int(count) > ACCESS_KEYS_MAX)
         status = error_set(error, TN_LIMIT, "LIMIT",
                            "the store has %d keys, the most that are allowed; those that are revoked or expired are "
@@ -206,9 +208,8 @@ static int32_t try_revoke(struct session *session, const struct key_job *job, tn
     tn_value record = value_ref(value_get(found, "value"));
     if (!value_is(value_get(record, "revoked_at"), TN_STRING)) {
         record = value_set_take(record, "revoked_at", time_value(now_ms));
-        status =
-            commit_key_take(session, job->name, value_ref(record), value_to_int(value_get(found, "version")),
-                            now_ms + (int64_t)ACCESS_KEPT_DAYS * DAY_MS, now_ms, error);
+        status = commit_key_take(session, job->name, value_ref(record), value_to_int(value_get(found, "version")),
+                                 now_ms + (int64_t)ACCESS_KEPT_DAYS * DAY_MS, now_ms, error);
     }
     if (status == TN_OK) *result = shown_key(job->name, record, now_ms);
     value_unref(record);

@@ -26,6 +26,10 @@
 /* 1 to ACCESS_NAME_MAX characters of a-z, 0-9, `_`, `.` and `-`; the first one is a letter or a digit. */
 bool access_name_is_valid(const char *name, size_t length);
 
+#define ACCESS_GENERATED                                                                                               \
+    "generated" /* the name of the key that a server without keys generates; never in the store                        \
+                 */
+
 /*
  * `wanted`: {name, scope: "read" | "run" | "admin", owner?, expires_days?, limits?: {requests_per_minute?, runs?,
  * tokens_per_day?, cost_per_day?}}. Without an owner, it is the name; a key with the scope admin then belongs to the

@@ -2,8 +2,8 @@
  * access_secret.h - the text of a key, and its hash.
  *
  * A secret is `tn_`, 43 characters for 32 random bytes in base64url, and 6 characters that depend on the ones before,
- * so that a program that searches texts for keys, or a person with a mistyped one, recognizes it without the store. Only
- * its SHA-256 is kept: the random bytes cannot be guessed, so a slow hash would add nothing.
+ * so that a program that searches texts for keys, or a person with a mistyped one, recognizes it without the store.
+ * Only its SHA-256 is kept: the random bytes cannot be guessed, so a slow hash would add nothing.
  *
  *     char secret[ACCESS_SECRET_TEXT];
  *     access_secret_make(secret);
