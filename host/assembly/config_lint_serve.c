@@ -79,8 +79,8 @@ static void lint_protocols(const struct serve_lint *lint, tn_value names) {
         struct nearest nearest;
         nearest_init(&nearest, name, length);
         protocol_offer_names(lint->host, &nearest);
-        serve_report_take(lint, value_format("protocols: no plugin `%s` serves a protocol%s", name,
-                                             nearest_hint(&nearest).text));
+        serve_report_take(
+            lint, value_format("protocols: no plugin `%s` serves a protocol%s", name, nearest_hint(&nearest).text));
     }
 }
 
@@ -128,13 +128,13 @@ static void lint_address(const struct serve_lint *lint, tn_value serve) {
     static const char *const members[] = {"certificate", "key"};
     tn_value address = value_get(serve, "address"), tls = value_get(serve, "tls");
     if (address && !tls && !config_is_loopback(value_chars(address, NULL)))
-        serve_report_take(lint, value_format("address: %s can be reached by other machines, expected `tls`: {certificate, "
-                                             "key}, or false if a proxy encrypts",
-                                             value_chars(address, NULL)));
+        serve_report_take(lint,
+                          value_format("address: %s can be reached by other machines, expected `tls`: {certificate, "
+                                       "key}, or false if a proxy encrypts",
+                                       value_chars(address, NULL)));
     for (size_t i = 0; value_is(tls, TN_OBJECT) && i < 2; i++) {
         const char *file = value_chars(value_get(tls, members[i]), NULL);
-        if (access(file, R_OK) != 0)
-            serve_report_take(lint, value_format("tls.%s: cannot read %s", members[i], file));
+        if (access(file, R_OK) != 0) serve_report_take(lint, value_format("tls.%s: cannot read %s", members[i], file));
     }
 }
 

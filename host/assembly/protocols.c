@@ -102,8 +102,9 @@ static int32_t list_named(const struct host *host, tn_value names, struct protoc
     return TN_OK;
 }
 
-int32_t protocols_each(const struct host *host, int32_t (*visit)(void *user, struct plugin *plugin, struct error *error),
-                       void *user, struct error *error) {
+int32_t protocols_each(const struct host *host,
+                       int32_t (*visit)(void *user, struct plugin *plugin, struct error *error), void *user,
+                       struct error *error) {
     tn_value names = value_get(config_serve(host_config(host)), "protocols");
     struct protocol_list list = {NULL, 0};
     int32_t status = TN_OK;

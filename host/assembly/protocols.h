@@ -1,6 +1,6 @@
 /*
- * protocols.h - the plugins that serve a protocol over HTTP: those whose manifest has an effect `server.route:PATTERN` of
- * the plugin (sdk/include/tenon/server.h).
+ * protocols.h - the plugins that serve a protocol over HTTP: those whose manifest has an effect `server.route:PATTERN`
+ * of the plugin (sdk/include/tenon/server.h).
  *
  *     int32_t status = protocols_each(host, load_one, me, &error);
  *
@@ -24,7 +24,8 @@ void protocol_offer_names(const struct host *host, struct nearest *nearest); /* 
  * Visits the plugins that `serve.protocols` of tenon.yaml names, or all bundled ones; stops at the first status that is
  * not TN_OK. NOT_FOUND for an unknown name. `visit` may load the plugin.
  */
-int32_t protocols_each(const struct host *host, int32_t (*visit)(void *user, struct plugin *plugin, struct error *error),
-                       void *user, struct error *error);
+int32_t protocols_each(const struct host *host,
+                       int32_t (*visit)(void *user, struct plugin *plugin, struct error *error), void *user,
+                       struct error *error);
 
 #endif

@@ -32,6 +32,7 @@
     X(tool)                                                                                                            \
     X(model)                                                                                                           \
     X(pack)                                                                                                            \
+    X(graph)                                                                                                           \
     X(key)
 
 #define METHOD_FILE(name)                                                                                              \

@@ -184,10 +184,11 @@ static void read_graph(struct config_reader *reader, const struct tree_item *ite
     size_t length;
     const char *name = value_chars(item->key, &length);
     if (!config_is_graph_name(name, length)) {
-        diagnostics_add(reader->diagnostics, ADL_E020, reader->source, item->key_span,
-                        "`serve.graphs`: found the name `%.*s`, expected 1 to %u letters, digits, `.`, `_` and `-`, the "
-                        "first one a letter or a digit",
-                        config_shown_length(name, length), name, CONFIG_GRAPH_NAME_MAX);
+        diagnostics_add(
+            reader->diagnostics, ADL_E020, reader->source, item->key_span,
+            "`serve.graphs`: found the name `%.*s`, expected 1 to %u letters, digits, `.`, `_` and `-`, the "
+            "first one a letter or a digit",
+            config_shown_length(name, length), name, CONFIG_GRAPH_NAME_MAX);
         return;
     }
     if (!is_text(item->node)) {
@@ -218,7 +219,7 @@ static const char *const serve_limit_names[] = {
 #define SERVE_LIMIT(name, least, most, documentation) #name,
     CONFIG_SERVE_LIMITS(SERVE_LIMIT)
 #undef SERVE_LIMIT
-    "cost_per_day"};
+        "cost_per_day"};
 
 /* In the order of serve_limit_names. */
 static const struct serve_range {
@@ -246,8 +247,8 @@ static void read_serve_limit(struct config_reader *reader, const struct tree_ite
         *limits = value_set_key_take(*limits, value_ref(item->key), value_ref(node->value));
         return;
     }
-    diagnostics_add(reader->diagnostics, ADL_E025, reader->source, node->span, "`%s`: found %.15g, expected %.15g to %.15g",
-                    where.text, found, least, most);
+    diagnostics_add(reader->diagnostics, ADL_E025, reader->source, node->span,
+                    "`%s`: found %.15g, expected %.15g to %.15g", where.text, found, least, most);
 }
 
 void config_read_serve_limits(struct config_reader *reader, const struct tree_node *node) {

@@ -168,8 +168,7 @@ static void poll_again(struct access *access) {
 
 static void poll_failed(struct access *access, const struct error *error) {
     if (!access->is_warned)
-        log_write(LOG_WARN, "serve", "the keys cannot be read, so those that are known stay valid: %s",
-                  error->message);
+        log_write(LOG_WARN, "serve", "the keys cannot be read, so those that are known stay valid: %s", error->message);
     access->is_warned = true;
 }
 
