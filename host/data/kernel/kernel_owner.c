@@ -37,7 +37,7 @@ static tn_value owner_name(const struct request *request) { return value_format(
  */
 static tn_value confine_namespace_take(const struct request *request, tn_value object, bool single) {
     tn_value names = value_get(object, "namespace");
-    bool absent = value_is(names, TN_NULL);
+    bool absent = !names || value_is(names, TN_NULL);
     if (single ? !value_count(names) : !absent && !value_is(names, TN_ARRAY)) return object;
     tn_value whole = value_push_take(value_array_reserve(value_count(names) + 1), owner_name(request));
     for (size_t i = 0; i < value_count(names); i++) whole = value_push_take(whole, value_ref(value_at(names, i)));
