@@ -8,6 +8,7 @@
 #include "adl/source/source.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
+#include "host/base/config/config.h"
 #include "host/base/files.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
@@ -28,8 +29,13 @@ static int32_t refuse_unserved(const struct method_call *call, const char *param
 }
 
 static int32_t check_name(const struct method_call *call, const char *name, struct error *error) {
+    tn_value graphs = config_graphs(host_config(server_host(call->server)));
+    if (files_is_graph_name(name) && !value_get(graphs, name + strlen("graph:")))
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
+                         "`document`: no graph `%.100s` is served; graph/list lists those that are",
+                         name + strlen("graph:"));
     if (client_owner(call->client))
-        return strncmp(name, "graph:", 6) == 0 ? TN_OK : refuse_unserved(call, "document", error);
+        return files_is_graph_name(name) ? TN_OK : refuse_unserved(call, "document", error);
     if (client_names_files(call->client) || files_is_special_name(name)) return TN_OK;
     return error_set(error, TN_FAILED, "PERMISSION_DENIED",
                      "`document`: %s may not name files of the host by their path (found `%.200s`); expected a "

@@ -7,6 +7,7 @@
 #include "adl/value/wildcard.h"
 #include "host/assembly/host.h"
 #include "host/base/container_of.h"
+#include "host/base/files.h"
 #include "host/base/loop.h"
 #include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
@@ -355,7 +356,7 @@ struct authority *method_authority(const struct method_call *call) {
 
 int32_t method_locate(const struct method_call *call, const char *parameter, const char *name, char **path,
                       struct error *error) {
-    if (client_owner(call->client) && strncmp(name, "graph:", 6) != 0)
+    if (client_owner(call->client) && !files_is_graph_name(name))
         return error_set(error, TN_FAILED, "PERMISSION_DENIED",
                          "`%s`: %s names documents only as `graph:NAME` (found `%.200s`)", parameter,
                          client_name(call->client), name);

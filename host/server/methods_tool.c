@@ -8,6 +8,7 @@
 #include "adl/document/catalog.h"
 #include "adl/value/wildcard.h"
 #include "host/assembly/host.h"
+#include "host/base/config/config.h"
 #include "host/engine/engine.h"
 #include "host/engine/tool/approval.h"
 #include "host/engine/tool/tool.h"
@@ -25,15 +26,10 @@
 
 /* ---- Clients with an owner ---- */
 
-/* The patterns of the tools that they may use; NULL: none. */
-static tn_value served_tools(const struct method_call *call) {
-    (void)call;
-    return NULL;
-}
-
+/* `serve: {tools}` of tenon.yaml has patterns of the tools that they may use. */
 static bool tool_is_served(const struct method_call *call, const char *name) {
     if (!client_owner(call->client)) return true;
-    tn_value patterns = served_tools(call);
+    tn_value patterns = value_get(config_serve(host_config(server_host(call->server))), "tools");
     for (size_t i = 0; i < value_count(patterns); i++) {
         tn_value pattern = value_at(patterns, i);
         if (value_is(pattern, TN_STRING) && wildcard_matches_tool(value_chars(pattern, NULL), name)) return true;

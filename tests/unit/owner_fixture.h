@@ -43,10 +43,13 @@ FIXTURE_UNUSED static void users_file(const char *name, const char *text) {
     assert_int_equal(fclose(file), 0);
 }
 
+/* The documents that tenon.yaml serves; a test writes those that it needs. */
+#define SERVED "{hello: hello.yaml, asks: asks.yaml, part: part.yaml, use: use.yaml}"
+
 /* The document graph:NAME. */
 FIXTURE_UNUSED static void users_write(const char *name, const char *text) {
     char path[96];
-    snprintf(path, sizeof path, "graph:%s", name);
+    snprintf(path, sizeof path, "%s.yaml", name);
     users_file(path, text);
 }
 
@@ -68,8 +71,9 @@ FIXTURE_UNUSED static struct client *user_client(struct users *users, const char
                                                                      .user = is_b ? (void *)users : &users->served});
 }
 
-/* More of tenon.yaml in `yaml`. */
-FIXTURE_UNUSED static void users_open_with(struct users *users, const char *store, const char *yaml) {
+/* `tools` is `serve: {tools}` of tenon.yaml, `more` are other sections. */
+FIXTURE_UNUSED static void users_open_with(struct users *users, const char *store, const char *tools,
+                                           const char *more) {
     static const char *const plugins[] = {"memory", "sqlite", "state", "agents", "scripted"};
     static char files[sizeof plugins / sizeof *plugins][4096];
     const char *paths[sizeof plugins / sizeof *plugins + 4];
@@ -88,7 +92,8 @@ FIXTURE_UNUSED static void users_open_with(struct users *users, const char *stor
     paths[count++] = TENON_CORE_PLUGIN;
     paths[count++] = TENON_TEST_METHODS;
     paths[count] = NULL;
-    snprintf(text, sizeof text, "store: {use: %s, path: %s/store}\n%s", store, users->folder, yaml);
+    snprintf(text, sizeof text, "store: {use: %s, path: %s/store}\nserve: {graphs: " SERVED ", tools: %s}\n%s", store,
+             users->folder, tools, more);
     users_file("tenon.yaml", text);
     users->served = (struct served){.events = value_array()};
     users->served.host = host_new(&(struct host_options){.plugin_paths = paths,
@@ -106,7 +111,9 @@ FIXTURE_UNUSED static void users_open_with(struct users *users, const char *stor
     users->b = user_client(users, "b", METHOD_ADMIN);
 }
 
-FIXTURE_UNUSED static void users_open(struct users *users, const char *store) { users_open_with(users, store, ""); }
+FIXTURE_UNUSED static void users_open(struct users *users, const char *store) {
+    users_open_with(users, store, "[]", "");
+}
 
 static int users_remove(const char *path, const struct stat *what, int type, struct FTW *where) {
     (void)what, (void)type, (void)where;
