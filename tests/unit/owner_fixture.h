@@ -71,12 +71,23 @@ FIXTURE_UNUSED static struct client *user_client(struct users *users, const char
                                                                      .user = is_b ? (void *)users : &users->served});
 }
 
+/* As served_add_loops, with the plugins of these tests. */
+static void users_add_loops(struct users *users, const struct host_options *host) {
+    const char *text = getenv("TENON_TEST_LOOPS");
+    struct loops_options options = {.count = text ? (uint32_t)strtoul(text, NULL, 10) : 1, .host = *host};
+    struct error error = ERROR_INIT;
+    if (options.count <= 1) return;
+    struct loops *loops = loops_new(users->served.host, &options, &error);
+    if (!loops) fail_msg("%s", error.message);
+    server_set_loops_take(users->served.server, loops);
+}
+
 /* `tools` is `serve: {tools}` of tenon.yaml, `more` are other sections. */
 FIXTURE_UNUSED static void users_open_with(struct users *users, const char *store, const char *tools,
                                            const char *more) {
     static const char *const plugins[] = {"memory", "sqlite", "state", "agents", "scripted"};
     static char files[sizeof plugins / sizeof *plugins][4096];
-    const char *paths[sizeof plugins / sizeof *plugins + 4];
+    static const char *paths[sizeof plugins / sizeof *plugins + 4];
     char text[4096];
     size_t count = 0;
     struct error error = ERROR_INIT;
@@ -96,15 +107,15 @@ FIXTURE_UNUSED static void users_open_with(struct users *users, const char *stor
              users->folder, tools, more);
     users_file("tenon.yaml", text);
     users->served = (struct served){.events = value_array()};
-    users->served.host = host_new(&(struct host_options){.plugin_paths = paths,
-                                                         .no_installed = true,
-                                                         .config_file = "tenon.yaml",
-                                                         .quiet = true,
-                                                         .allow_drafts = true},
-                                  &error);
+    const struct host_options options = {.plugin_paths = paths,
+                                         .no_installed = true,
+                                         .config_file = "tenon.yaml",
+                                         .quiet = true,
+                                         .allow_drafts = true};
+    users->served.host = host_new(&options, &error);
     if (!users->served.host) fail_msg("%s", error.message);
     users->served.server = server_new(users->served.host);
-    served_add_loops(&users->served);
+    users_add_loops(users, &options);
     server_validate_results(users->served.server, true);
     users->served.client = served_client(&users->served, "operator", METHOD_ADMIN);
     users->a = user_client(users, "a", METHOD_RUN);
