@@ -22,7 +22,7 @@
 #include "host/server/web/access.h"
 #include "host/server/web/web.h"
 #include "host/server/web/web_internal.h"
-#include "tests/unit/server_fixture.h"
+#include "tests/unit/server_run_fixture.h"
 
 #define HOST_HEADER "localhost:8700"
 
