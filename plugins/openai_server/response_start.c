@@ -5,6 +5,7 @@
  * continued, and deleted, independently.
  */
 #include "response.h"
+#include <tenon/message.h>
 
 struct start {
     struct exchange *exchange;
