@@ -257,5 +257,6 @@ void chat_post(struct exchange *exchange) {
     chat->events.include_usage = chat->request.include_usage;
     chat->events.handler = on_chunk;
     chat->events.user = chat;
-    chat->lookup = serving_graphs(&exchange->openai->serving, exchange->caller, on_graphs, chat);
+    chat->lookup =
+        serving_graph_named(&exchange->openai->serving, exchange->caller, chat->request.model, on_graphs, chat);
 }

@@ -54,10 +54,13 @@ static void on_one(void *user, tn_value graphs, tn_value of) {
     }
 }
 
-static void models_ask(struct exchange *exchange, serving_graphs_handler *handler) {
+void models_list(struct exchange *exchange) {
     exchange->on_event = models_event;
-    exchange->object = serving_graphs(&exchange->openai->serving, exchange->caller, handler, exchange);
+    exchange->object = serving_graphs(&exchange->openai->serving, exchange->caller, on_list, exchange);
 }
 
-void models_list(struct exchange *exchange) { models_ask(exchange, on_list); }
-void models_get(struct exchange *exchange) { models_ask(exchange, on_one); }
+void models_get(struct exchange *exchange) {
+    exchange->on_event = models_event;
+    exchange->object = serving_graph_named(&exchange->openai->serving, exchange->caller, exchange_param(exchange, "id"),
+                                           on_one, exchange);
+}

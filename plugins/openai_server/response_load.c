@@ -174,7 +174,8 @@ static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
         return;
     }
     load->thread = tn_retain(value);
-    load->lookup = serving_graphs(&load->exchange->openai->serving, load->exchange->caller, on_graphs, load);
+    load->lookup = serving_graph_named(&load->exchange->openai->serving, load->exchange->caller,
+                                       tn_get_text(response_saved(value), "model", ""), on_graphs, load);
 }
 
 void response_load(struct exchange *exchange, const char *id, int64_t after, response_then *then) {

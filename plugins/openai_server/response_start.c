@@ -294,5 +294,6 @@ void response_post(struct exchange *exchange) {
         start_refuse(start, &error);
         return;
     }
-    start->lookup = serving_graphs(&exchange->openai->serving, exchange->caller, on_graphs, start);
+    start->lookup =
+        serving_graph_named(&exchange->openai->serving, exchange->caller, start->request.model, on_graphs, start);
 }
