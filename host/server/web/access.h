@@ -1,13 +1,8 @@
 /*
  * access.h - who a request comes from: named keys, which are kept as hashes.
  *
-<<<<<<< HEAD
- * The keys of the store (collection `keys`) are in memory; a change by another process (`tenon key create`, `revoke`)
- * is noticed within a second. If the store is unavailable, the keys that were known stay valid. A host without keys
-=======
  * The keys of the store (host/data/access) are in memory; a change by another process (`tenon key create`, `revoke`) is
  * noticed within a second. If the store is unavailable, the keys that were known stay valid. A host without keys
->>>>>>> main
  * generates one, which lives as long as the host.
  *
  *     char *generated;
@@ -39,10 +34,6 @@ struct access_key {
 };
 
 /*
-<<<<<<< HEAD
- * The key with this text, borrowed until it is revoked; keep its name, and look again with access_find. NULL: there is
- * no such key, it is revoked or expired. The comparison takes the same time for every text.
-=======
  * Reads the keys of the store; runs the loop until then. *generated is the text of a generated key (scope `run`), to be
  * shown once; free it with mem_free; NULL if there are keys. `generated` may be NULL: then no key is generated. The
  * error is that of the store. `server` must outlive the result.
@@ -53,7 +44,6 @@ bool access_is_empty(const struct access *access); /* no key can be used now */
 /*
  * The key with this text, borrowed until it is revoked; keep its name, and look again with access_find. NULL: there is
  * no such key, it is revoked or expired. The time that it takes does not depend on which keys there are.
->>>>>>> main
  */
 const struct access_key *access_check(const struct access *access, const char *text, size_t length);
 /* NULL: revoked or expired meanwhile. */
