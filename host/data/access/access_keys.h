@@ -31,9 +31,9 @@ bool access_name_is_valid(const char *name, size_t length);
                  */
 
 /*
- * `wanted`: {name, scope: "read" | "run" | "admin", owner?, expires_days?, limits?: {requests_per_minute?, runs?,
- * tokens_per_day?, cost_per_day?}}. Without an owner, it is the name; a key with the scope admin then belongs to the
- * operator. The result is {secret, key}. Fails with INVALID_INPUT, EXISTS or LIMIT.
+ * `wanted`: {name, scope: "read" | "run" | "admin", owner?, expires_days?, limits?: {requests_per_minute?,
+ * open_requests?, runs?, tokens_per_day?, cost_per_day?}}. Without an owner, it is the name; a key with the scope admin
+ * then belongs to the operator. The result is {secret, key}. Fails with INVALID_INPUT, EXISTS or LIMIT.
  */
 void access_key_create(struct store *store, tn_value wanted, store_done *done, void *user);
 /* The result is the key. A key that is revoked already stays as it is. NOT_FOUND. */
