@@ -1,8 +1,8 @@
 /*
  * access.h - who a request comes from: named keys, which are kept as hashes.
  *
- * The keys of the store (collection `keys`) are in memory; a change by another process (`tenon key create`, `revoke`) is
- * noticed within a second. If the store is unavailable, the keys that were known stay valid. A host without keys
+ * The keys of the store (collection `keys`) are in memory; a change by another process (`tenon key create`, `revoke`)
+ * is noticed within a second. If the store is unavailable, the keys that were known stay valid. A host without keys
  * generates one, which lives as long as the host.
  *
  *     struct access *access = access_new(server, &options, &error);
@@ -24,7 +24,8 @@ struct access_key {
     const char *name;
     enum method_scope scope;
     const char *owner; /* NULL: the operator (only with the scope `admin`) */
-    /* {requests_per_minute?, runs?, tokens_per_day?, cost_per_day?}, those of the key or of `serve: {limits}`; borrowed */
+    /* {requests_per_minute?, runs?, tokens_per_day?, cost_per_day?}, those of the key or of `serve: {limits}`; borrowed
+     */
     tn_value limits;
 };
 
@@ -32,8 +33,8 @@ struct access_key {
 struct access *access_new(struct server *server, char **generated, struct error *error);
 void access_free(struct access *access); /* NULL is allowed */
 /*
- * The key with this text, borrowed until it is revoked; keep its name, and look again with access_find. NULL: there is no
- * such key, it is revoked or expired. The comparison takes the same time for every text.
+ * The key with this text, borrowed until it is revoked; keep its name, and look again with access_find. NULL: there is
+ * no such key, it is revoked or expired. The comparison takes the same time for every text.
  */
 const struct access_key *access_check(const struct access *access, const char *text, size_t length);
 const struct access_key *access_find(const struct access *access, const char *name); /* NULL: revoked meanwhile */
