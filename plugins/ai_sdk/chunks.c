@@ -162,11 +162,11 @@ static void show_message(struct chunks *chunks, tn_value message) {
     bool tool = tn_message_is(message, "tool");
     if ((calls == NULL && !tool) || message_was_seen(chunks, message)) return;
     if (tool) {
-        call_result(chunks, message);
+        calls_result(chunks, message);
         return;
     }
     content_send(chunks, tn_get(message, "content"));
-    for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++) call_start(chunks, tn.value->at(calls, i));
+    for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++) calls_start(chunks, tn.value->at(calls, i));
 }
 
 static void show_writes(struct chunks *chunks, tn_value writes) {

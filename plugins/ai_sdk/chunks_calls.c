@@ -147,9 +147,17 @@ void calls_delta(struct chunks *chunks, const struct stream *stream, tn_value de
                                    "inputTextDelta", text, length));
 }
 
+static struct call *first_streaming_call(const struct chunks *chunks, const struct stream *stream) {
+    struct call *first = NULL;
+    for (struct call *call = chunks->calls; call != NULL; call = call->next)
+        if (call->state == CALL_STREAMS && call->stream == stream && (first == NULL || call->index < first->index))
+            first = call;
+    return first;
+}
+
 void calls_stream_end(struct chunks *chunks, const struct stream *stream, bool discarded) {
-    for (struct call *call = chunks->calls; call != NULL; call = call->next) {
-        if (call->state != CALL_STREAMS || call->stream != stream) continue;
+    struct call *call;
+    while ((call = first_streaming_call(chunks, stream)) != NULL) {
         bool empty = call->arguments.length == 0;
         tn_value input = tn_from_json(empty ? "{}" : call->arguments.bytes, empty ? 2 : call->arguments.length);
         if (discarded)
@@ -164,7 +172,7 @@ void calls_stream_end(struct chunks *chunks, const struct stream *stream, bool d
     }
 }
 
-void call_start(struct chunks *chunks, tn_value tool_call) {
+void calls_start(struct chunks *chunks, tn_value tool_call) {
     const char *own = tn_get_text(tool_call, "id", NULL), *name = tn_get_text(tool_call, "name", NULL);
     if (own == NULL || name == NULL) return;
     struct call *call = call_by_own(chunks, own);
@@ -177,6 +185,13 @@ void call_start(struct chunks *chunks, tn_value tool_call) {
         input_available(chunks, call, input);
     else
         tn_release(input);
+}
+
+bool calls_are_known(const struct chunks *chunks, tn_value calls) {
+    for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++)
+        for (const struct call *call = chunks->calls; call != NULL; call = call->next)
+            if (call->own != NULL && serving_is(tn_get(tn.value->at(calls, i), "id"), call->own)) return true;
+    return false;
 }
 
 /* ---- Output ---- */
@@ -210,14 +225,14 @@ static void output_failed(struct chunks *chunks, const struct call *call, tn_val
     tn_release(text);
 }
 
-void call_result(struct chunks *chunks, tn_value message) {
+void calls_result(struct chunks *chunks, tn_value message) {
     const char *own = tn_get_text(message, "tool_call_id", NULL);
     struct call *call = own != NULL ? call_by_own(chunks, own) : NULL;
     if (own == NULL) return;
     if (call == NULL) { /* of a call that neither this leg nor the client has */
         tn_value made = tn_build("{s:s, s:s, s:{}}", "id", own, "name", tn_get_text(message, "name", "tool"),
                                  "arguments");
-        if (call_by_id(chunks, own) == NULL) call_start(chunks, made);
+        if (call_by_id(chunks, own) == NULL) calls_start(chunks, made);
         tn_release(made);
         call = call_by_own(chunks, own);
         if (call == NULL) return;
@@ -274,7 +289,7 @@ static struct call *call_like(const struct chunks *chunks, const char *name, tn_
     return found;
 }
 
-struct call *call_of_interrupt(struct chunks *chunks, tn_value interrupt, const char *prefix) {
+struct call *calls_of_interrupt(struct chunks *chunks, tn_value interrupt, const char *prefix) {
     tn_value payload = tn_get(interrupt, "payload"), input = tn_call_arguments(payload);
     const char *node = tn_get_text(interrupt, "node", "node"), *id = tn_get_text(interrupt, "id", "");
     const char *tool = tn_get_text(payload, "tool", NULL);

@@ -29,20 +29,29 @@ void chunks_continue(struct chunks *chunks, tn_value parts) {
 
 /* ---- What was not streamed ---- */
 
+/* Of a message behind `from`. */
+static bool has_result(tn_value messages, uint64_t from, tn_value call) {
+    tn_value id = tn_get(call, "id");
+    for (uint64_t i = from + 1, count = tn.value->count(messages); id != NULL && i < count; i++)
+        if (tn.value->equal(tn_get(tn.value->at(messages, i), "tool_call_id"), id) != 0) return true;
+    return false;
+}
+
 static void send_rest_messages(struct chunks *chunks, tn_value messages) {
     uint64_t count = tn.value->kind(messages) == TN_ARRAY ? tn.value->count(messages) : 0;
     for (uint64_t i = 0; i < count; i++) {
         tn_value message = tn.value->at(messages, i), calls = tn_message_calls(message);
         bool answers = tn_message_is(message, "ai") || tn_message_is(message, "error");
         bool old = i < chunks->known && tn_get(message, "id") == NULL;
-        if (!answers || old || message_was_seen(chunks, message)) continue;
+        if (!answers || old || message_was_seen(chunks, message) || calls_are_known(chunks, calls)) continue;
         const char *finish = tn_get_text(message, "finish_reason", NULL);
         if (finish != NULL) {
             serving_free(chunks->finish);
             chunks->finish = serving_text_copy(finish);
         }
         content_send(chunks, tn_get(message, "content"));
-        for (uint64_t k = 0, made = tn.value->count(calls); k < made; k++) call_start(chunks, tn.value->at(calls, k));
+        for (uint64_t k = 0, made = tn.value->count(calls); k < made; k++)
+            if (!has_result(messages, i, tn.value->at(calls, k))) calls_start(chunks, tn.value->at(calls, k));
     }
 }
 
@@ -62,7 +71,7 @@ static void send_rest(struct chunks *chunks, tn_value report) {
 static void ask_approval(struct chunks *chunks, tn_value interrupt) {
     tn_value payload = tn_get(interrupt, "payload");
     const char *id = tn_get_text(interrupt, "id", "");
-    struct call *call = call_of_interrupt(chunks, interrupt, CALL_OF_APPROVAL);
+    struct call *call = calls_of_interrupt(chunks, interrupt, CALL_OF_APPROVAL);
     if (call == NULL) return;
     call->state = CALL_ASKS;
     send_take(chunks, tn_build("{s:s, s:s, s:s}", "type", "tool-approval-request", "approvalId", id, "toolCallId",
@@ -88,7 +97,7 @@ static void ask(struct chunks *chunks, tn_value interrupt) {
     if (serving_ask_is_approval(interrupt) || interrupt_is_pause(interrupt))
         ask_approval(chunks, interrupt);
     else if (interrupt_is_client_tool(interrupt))
-        (void)call_of_interrupt(chunks, interrupt, CALL_OF_TOOL);
+        (void)calls_of_interrupt(chunks, interrupt, CALL_OF_TOOL);
     else
         ask_question(chunks, interrupt);
 }

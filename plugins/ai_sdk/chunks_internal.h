@@ -81,13 +81,15 @@ void calls_delta(struct chunks *chunks, const struct stream *stream, tn_value de
 /* The deltas of a message are complete, or do not count. */
 void calls_stream_end(struct chunks *chunks, const struct stream *stream, bool discarded);
 /* A call in a message of a model. */
-void call_start(struct chunks *chunks, tn_value tool_call);
+void calls_start(struct chunks *chunks, tn_value tool_call);
 /* A message of the type tool. */
-void call_result(struct chunks *chunks, tn_value message);
+void calls_result(struct chunks *chunks, tn_value message);
 /* The calls of the client's parts. */
 void calls_read(struct chunks *chunks, tn_value parts);
 /* The call that an interrupt is about; one is made if there is none. NULL if memory runs out. */
-struct call *call_of_interrupt(struct chunks *chunks, tn_value interrupt, const char *prefix);
+struct call *calls_of_interrupt(struct chunks *chunks, tn_value interrupt, const char *prefix);
+/* The client has one of these calls, and so the message that made them. */
+bool calls_are_known(const struct chunks *chunks, tn_value calls);
 bool calls_are_open(const struct chunks *chunks);
 void calls_free(struct chunks *chunks);
 
