@@ -187,8 +187,8 @@ void legs_on_closed(struct legs *legs, uint64_t request) {
     leg_flush(leg);
 }
 
-static const char headers[] = "{\"cache-control\": \"no-cache\", \"connection\": \"keep-alive\", "
-                              "\"x-vercel-ai-ui-message-stream\": \"v1\", \"x-accel-buffering\": \"no\"}";
+/* The host adds those of every stream: content-type, cache-control: no-cache, x-accel-buffering: no. */
+static const char headers[] = "{\"connection\": \"keep-alive\", \"x-vercel-ai-ui-message-stream\": \"v1\"}";
 
 bool leg_add_reader(struct leg *leg, uint64_t request, bool from_start) {
     struct reader *reader = serving_alloc(sizeof *reader);
