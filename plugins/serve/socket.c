@@ -33,7 +33,7 @@ struct socket {
     uint32_t fragments;          /* of the message that arrives */
     int64_t heard, moved;        /* when a byte arrived; when one was sent, or nothing waited */
     int64_t closing;             /* when the closing handshake must be complete; 0: it has not begun */
-    bool pinged, client_left, failed, flush;
+    bool pinged, client_left, malformed, failed, flush;
 };
 
 /* ---- Callbacks of wslay ---- */
@@ -161,7 +161,8 @@ static uint64_t waiting_bytes(const struct socket *socket) {
 
 static bool may_read(const struct socket *socket) {
     const struct request *request = socket->request;
-    return !request->paused && !socket->client_left && wslay_event_get_read_enabled(socket->frames) &&
+    return !request->paused && !socket->client_left && !socket->malformed &&
+           wslay_event_get_read_enabled(socket->frames) &&
            waiting_bytes(socket) <= (uint64_t)request->listener->limits.write_bytes &&
            wslay_event_get_queued_msg_count(socket->frames) <= FRAGMENTS_MAX;
 }
@@ -210,8 +211,8 @@ static void progress(struct socket *socket) {
     struct request *request = socket->request;
     bool written = write_frames(socket);
     uint64_t waiting = waiting_bytes(socket);
-    note_close(socket);
-    if (!written || socket->client_left) {
+    if (!socket->client_left) note_close(socket);
+    if (!written || socket->client_left || (socket->malformed && waiting == 0)) {
         end_with(socket, "client");
         return;
     }
@@ -232,7 +233,10 @@ static void progress(struct socket *socket) {
 
 static void read_frames(struct socket *socket) {
     socket->read = 0;
-    if (may_read(socket) && wslay_event_recv(socket->frames) != 0) socket->client_left = true;
+    if (may_read(socket) && wslay_event_recv(socket->frames) != 0 && !socket->client_left) {
+        socket->malformed = true; /* wslay has queued a close */
+        if (socket->request->reason == NULL) socket->request->reason = "protocol";
+    }
     if (socket->read >= READ_MAX || socket->early.length > 0) listener_wake(socket->request->listener);
     progress(socket);
 }

@@ -159,7 +159,7 @@ def any_line(case, pattern):
 
 RECOGNIZED = {
     "empty-lines": lambda case: re.search(rb"(\A|\n|hello)(\0[^\n]*\n|\r?\n)+[A-Z]", case) is not None,
-    "head-end": lambda case: re.search(rb"\n[:\0]\n", case) is not None,
+    "head-nul": lambda case: re.search(rb"\0\r?\n|\n\0|\n:\n", case) is not None,
     "chunk-line-feed": lambda case: any_line(case, rb"(?<!\r)\n\Z"),
     "trailer-nul": lambda case: any_line(case, rb"\0"),
     "chunk-extension": lambda case: any_line(case, rb"^[0-9a-fA-F]+;"),

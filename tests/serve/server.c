@@ -298,7 +298,9 @@ static void on_event(void *user, uint64_t number, int32_t event, tn_value value)
         else
             write_lines(request);
         break;
-    default: log_event(request->path, value); end(number);
+    default:
+        if (strcmp(request->path, "/log") != 0) log_event(request->path, value);
+        end(number);
     }
 }
 
