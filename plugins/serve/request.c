@@ -76,7 +76,7 @@ void request_wake(struct request *request) {
 
 /* ---- A client that leaves while its connection is suspended ---- */
 
-static void request_unwatch(struct request *request) {
+void request_unwatch(struct request *request) {
     if (request->watch != 0) (void)serve_poll->unwatch(tn.host, request->watch);
     request->watch = 0;
 }
@@ -91,7 +91,7 @@ void requests_watch(struct listener *listener) {
     for (struct request *request; (request = TAILQ_FIRST(list)) != NULL;) {
         TAILQ_REMOVE(list, request, in_unwatched);
         request->unwatched = false;
-        if (request->connection == NULL || !request->suspended) continue;
+        if (request->connection == NULL || !request->suspended || request->socket != NULL) continue;
         int descriptor = connection_descriptor(request->connection);
         if (serve_poll->watch(tn.host, descriptor, 0, on_client_closed, request, &request->watch) != TN_OK)
             request_abort(request, "closed"); /* too many watches: without one the request could stay for ever */
