@@ -14,15 +14,15 @@
 
 #include <gnutls/crypto.h>
 
-#define BLOCK_SIZE    1024  /* the buffer of libmicrohttpd for a stream that is not chunked */
-#define KEPT_SIZE     4096  /* of an empty buffer */
-#define HEAD_MAX      8192  /* of an answer to a handshake */
+#define BLOCK_SIZE    1024 /* the buffer of libmicrohttpd for a stream that is not chunked */
+#define KEPT_SIZE     4096 /* of an empty buffer */
+#define HEAD_MAX      8192 /* of an answer to a handshake */
 #define WEBSOCKET_KEY "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" /* RFC 6455 */
 
 /* ---- Headers ---- */
 
 static bool is_framing(const char *name) {
-    static const char *const names[] = {"connection", "content-length", "date",      "keep-alive",
+    static const char *const names[] = {"connection", "content-length",    "date",   "keep-alive",
                                         "trailer",    "transfer-encoding", "upgrade"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcasecmp(name, names[i]) == 0) return true;
@@ -158,8 +158,10 @@ static int32_t accept_tls(struct request *request, tn_value headers, const char 
         MHD_get_connection_info(connection_mhd(request->connection), MHD_CONNECTION_INFO_GNUTLS_SESSION);
     struct tn_text_buffer head = TN_TEXT_BUFFER(HEAD_MAX);
     if (info == NULL || !request->suspended) return TN_INVALID;
-    (void)tn_text_append_format(&head, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-                                "Sec-WebSocket-Accept: %s\r\n", accept);
+    (void)tn_text_append_format(&head,
+                                "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                                "Sec-WebSocket-Accept: %s\r\n",
+                                accept);
     for (uint64_t i = 0; i < tn.value->count(headers); i++) {
         tn_value pair = tn.value->at(headers, i);
         const char *name = tn_chars(tn.value->at(pair, 0), NULL);

@@ -5,8 +5,8 @@
  * connection stays suspended instead, and the bytes go through its GnuTLS session here; frames that a client sends
  * before it has the answer to its handshake, which RFC 6455 forbids, are lost then.
  *
- * After idle_ms without a byte of the client, it is pinged; after another idle_ms the connection ends. A connection whose
- * client does not read ends when no byte has moved for idle_ms.
+ * After idle_ms without a byte of the client, it is pinged; after another idle_ms the connection ends. A connection
+ * whose client does not read ends when no byte has moved for idle_ms.
  */
 #include "socket.h"
 #include "listener_internal.h"
@@ -46,8 +46,9 @@ struct socket {
 /* As recv and send. */
 static ssize_t receive_bytes(const struct socket *socket, void *to, size_t length) {
     ssize_t count;
-    do count = socket->session == NULL ? recv(socket->descriptor, to, length, 0)
-                                       : gnutls_record_recv(socket->session, to, length);
+    do
+        count = socket->session == NULL ? recv(socket->descriptor, to, length, 0)
+                                        : gnutls_record_recv(socket->session, to, length);
     while (socket->session == NULL ? count < 0 && errno == EINTR : count == GNUTLS_E_INTERRUPTED);
     if (socket->session == NULL || count >= 0) return count;
     errno = count == GNUTLS_E_AGAIN ? EAGAIN : ECONNRESET;
@@ -62,8 +63,9 @@ static ssize_t send_bytes(struct socket *socket, const void *bytes, size_t lengt
         return count;
     }
     /* GnuTLS has a copy of what it could not send. */
-    do count = socket->resend ? gnutls_record_send(socket->session, NULL, 0)
-                              : gnutls_record_send(socket->session, bytes, length);
+    do
+        count = socket->resend ? gnutls_record_send(socket->session, NULL, 0)
+                               : gnutls_record_send(socket->session, bytes, length);
     while (count == GNUTLS_E_INTERRUPTED);
     socket->resend = count == GNUTLS_E_AGAIN;
     if (count >= 0) return count;
@@ -153,8 +155,7 @@ static void on_message(wslay_event_context_ptr frames, const struct wslay_event_
 
 int32_t socket_next_message(struct request *request, tn_value *value) {
     *value = tn_retain(tn.value->at(request->messages, 0));
-    if (tn.value->count(request->messages) == 1 ||
-        tn.value->splice(&request->messages, 0, 1, NULL) != TN_OK) {
+    if (tn.value->count(request->messages) == 1 || tn.value->splice(&request->messages, 0, 1, NULL) != TN_OK) {
         tn_release(request->messages);
         request->messages = NULL;
     }

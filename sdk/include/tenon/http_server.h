@@ -9,23 +9,22 @@
  * Limits: connections, connections_per_address, headers_bytes (request line and headers), headers_ms (from the first
  * byte of a request to the end of its headers), idle_ms (a connection without a request, or a body or a response of
  * which no byte moves), body_bytes (of a body, unless the request's own limit is set by `receive`), write_bytes (of a
- * response that the client does not read: from there on `write` returns TN_HTTP_SERVER_FULL), message_bytes (of a WebSocket
- * message). Each is an integer, and present.
+ * response that the client does not read: from there on `write` returns TN_HTTP_SERVER_FULL), message_bytes (of a
+ * WebSocket message). Each is an integer, and present.
  *
  * A handler receives, for each request, in this order:
  *   TN_HTTP_SERVER_REQUEST {method, target, path, query, headers, address, secure, body}: `target` is as received,
- *                          `path` and `query` are its parts, without changes; headers: {lower-case name: TEXT}, repeated
- *                          ones joined by ", "; `address` of the client, "127.0.0.1:4711"; secure: bool; `body`: its
- *                          length, -1 if it is not known, 0 if there is none. The host calls `receive`, or `respond` at
- *                          once, which closes the connection after the response if a body was not received
- *   TN_HTTP_SERVER_BODY    bytes: the next part of the body. TN_HTTP_SERVER_BODY_END: NULL
- *   TN_HTTP_SERVER_ROOM    NULL: after TN_HTTP_SERVER_FULL, less than half of write_bytes waits for the client
- *   TN_HTTP_SERVER_MESSAGE TEXT or bytes: a WebSocket message, after `accept`
- *   TN_HTTP_SERVER_CLOSED  {reason, sent}: the last event. reason: "done" (the response was sent completely), "client"
- *                          (the client has closed, or the connection is lost), "limit", "protocol", "closed" (by the
- *                          host: `abort`, `close`, or the listener has ended). sent: bytes of the response's body
- * A request that the server refuses by itself (malformed, too large, too slow) is reported as TN_HTTP_SERVER_REFUSED
- * {status, code, message, address, method?, target?} with the request 0, for the log: the server has answered it.
+ *                          `path` and `query` are its parts, without changes; headers: {lower-case name: TEXT},
+ * repeated ones joined by ", "; `address` of the client, "127.0.0.1:4711"; secure: bool; `body`: its length, -1 if it
+ * is not known, 0 if there is none. The host calls `receive`, or `respond` at once, which closes the connection after
+ * the response if a body was not received TN_HTTP_SERVER_BODY    bytes: the next part of the body.
+ * TN_HTTP_SERVER_BODY_END: NULL TN_HTTP_SERVER_ROOM    NULL: after TN_HTTP_SERVER_FULL, less than half of write_bytes
+ * waits for the client TN_HTTP_SERVER_MESSAGE TEXT or bytes: a WebSocket message, after `accept` TN_HTTP_SERVER_CLOSED
+ * {reason, sent}: the last event. reason: "done" (the response was sent completely), "client" (the client has closed,
+ * or the connection is lost), "limit", "protocol", "closed" (by the host: `abort`, `close`, or the listener has ended).
+ * sent: bytes of the response's body A request that the server refuses by itself (malformed, too large, too slow) is
+ * reported as TN_HTTP_SERVER_REFUSED {status, code, message, address, method?, target?} with the request 0, for the
+ * log: the server has answered it.
  */
 #ifndef TENON_HTTP_SERVER_H
 #define TENON_HTTP_SERVER_H
@@ -59,7 +58,8 @@ typedef void TN_FN(tn_http_server_handler)(void *user, uint64_t request, int32_t
  */
 typedef struct tn_http_server_draft {
     uint64_t size;
-    /* TN_OK: *listener and *address ({address, port}, a new reference); or TN_FAILED and *error: INVALID_INPUT, IO, TLS. */
+    /* TN_OK: *listener and *address ({address, port}, a new reference); or TN_FAILED and *error: INVALID_INPUT, IO,
+     * TLS. */
     int32_t TN_FN(listen)(void *self, tn_value options, tn_http_server_handler handler, void *user, uint64_t *listener,
                           tn_value *address, tn_value *error);
     /* No more connections are accepted; idle ones are closed, and others after their response. */
@@ -78,7 +78,8 @@ typedef struct tn_http_server_draft {
      */
     int32_t TN_FN(respond)(void *self, uint64_t request, int32_t status, tn_value headers, const void *data,
                            uint64_t length, int32_t more);
-    /* TN_OK, or TN_HTTP_SERVER_FULL: it was taken too, but nothing more should be written until ROOM. The data is copied. */
+    /* TN_OK, or TN_HTTP_SERVER_FULL: it was taken too, but nothing more should be written until ROOM. The data is
+     * copied. */
     int32_t TN_FN(write)(void *self, uint64_t request, const void *data, uint64_t length);
     int32_t TN_FN(finish)(void *self, uint64_t request); /* the end of a response with more = 1 */
     /* Answers 101 with `headers`, and completes the opening handshake. TN_INVALID: it is not a WebSocket request. */
