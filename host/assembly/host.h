@@ -84,8 +84,8 @@ const struct catalog *host_catalog(const struct host *host);
 struct search;
 const struct search *host_plugin_search(const struct host *host); /* where it has searched plugins when it was opened */
 /*
- * Resolves `pack:NAME/FILE` or `tenon:NAME`, and verifies the file: *path becomes its path, to be freed with mem_free.
- * TN_NOT_FOUND if the name is an ordinary one. `host` is a struct host, as for registry_options.locate.
+ * Resolves `pack:NAME/FILE`, `tenon:NAME` or `graph:NAME`, and verifies the file: *path becomes its path, to be freed
+ * with mem_free. TN_NOT_FOUND if the name is an ordinary one. `host` is a struct host, as for registry_options.locate.
  */
 int32_t host_locate_file(void *host, const char *name, char **path, struct error *error);
 /* Visits the documents that every document may name: `tenon:NAME`, and those of packs in use, `pack:NAME/FILE`. [any]
@@ -103,6 +103,9 @@ struct method_source;
  */
 void host_set_methods(struct host *host, const struct method_source *methods);
 const struct method_source *host_method_source(const struct host *host); /* NULL if it has none */
+struct route_source;
+/* What tenon.server works on (plugin/abi/abi_server.h): server/web sets it; copied. NULL: the host serves nothing. */
+void host_set_routes(struct host *host, const struct route_source *routes);
 /*
  * The store that tenon.yaml configures. The default is SQLite in .tenon/ beside tenon.yaml or, without that file, in
  * the user's data folder. It is opened by the first call and closed by host_free. NULL with the error if it cannot be

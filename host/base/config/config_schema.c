@@ -38,6 +38,38 @@ static tn_value limit_properties(void) {
     return properties;
 }
 
+static tn_value serve_limit_take(tn_value limit, const char *name, const char *documentation) {
+    limit = value_set_take(limit, "title", value_format("`serve.limits.%s` in tenon.yaml", name));
+    return schema_describe_take(limit, value_text(documentation));
+}
+
+/* The same of `serve.limits`. */
+static tn_value serve_limit_properties(void) {
+    static const struct {
+        const char *name, *documentation;
+        int64_t least, most, otherwise;
+    } rows[] = {
+#define SERVE_LIMIT(name, least, most, otherwise, documentation) {#name, documentation, least, most, otherwise},
+        CONFIG_SERVE_LIMITS(SERVE_LIMIT)
+#undef SERVE_LIMIT
+    };
+    tn_value properties = value_object(), limit;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        limit = value_set_take(value_object_reserve(6), "type", value_text("integer"));
+        limit = value_set_take(limit, "minimum", value_int(rows[i].least));
+        limit = value_set_take(limit, "maximum", value_int(rows[i].most));
+        if (rows[i].otherwise) limit = value_set_take(limit, "default", value_int(rows[i].otherwise));
+        properties =
+            value_set_take(properties, rows[i].name, serve_limit_take(limit, rows[i].name, rows[i].documentation));
+    }
+    limit = value_set_take(value_object_reserve(5), "type", value_text("number"));
+    limit = value_set_take(limit, "minimum", value_int(0));
+    limit = value_set_take(limit, "maximum", value_int(1000000000000));
+    return value_set_take(
+        properties, "cost_per_day",
+        serve_limit_take(limit, "cost_per_day", "Cost of models of one key in a day (UTC), from `prices`."));
+}
+
 static tn_value mapping_properties(const char *parent, tn_value forms);
 
 static tn_value key_schema(const struct config_key *key, tn_value form, tn_value forms) {
@@ -49,6 +81,8 @@ static tn_value key_schema(const struct config_key *key, tn_value form, tn_value
     tn_value properties = value_object();
     if (!*key->parent)
         properties = strcmp(key->name, "limits") == 0 ? limit_properties() : mapping_properties(key->name, forms);
+    else if (strcmp(key->parent, "serve") == 0 && strcmp(key->name, "limits") == 0)
+        properties = serve_limit_properties();
     if (value_count(properties) == 0) return schema;
     schema = value_set_take(schema, "properties", properties);
     return value_set_take(schema, "additionalProperties", value_bool(false));

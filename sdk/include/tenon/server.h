@@ -2,15 +2,16 @@
  * tenon/server.h - draft: routes of the host's HTTP server, for plugins that serve a protocol (`tenon serve`).
  *
  * The host owns what all protocols share: it finds the route, checks the key and its scope, `Host` and `Origin`, limits
- * and sizes, writes the access log, and drains. A plugin registers its routes in init, and answers requests. It acts for
- * the user of a request with `request_as` and `subscribe_as`: calls of the method table with the scope of the key, which
- * reach only what belongs to its owner. A thread of another user is NOT_FOUND.
+ * and sizes, writes the access log, and drains. A plugin registers its routes in init, and answers requests. It acts
+ * for the user of a request with `request_as` and `subscribe_as`: calls of the method table with the scope of the key,
+ * which reach only what belongs to its owner. A thread of another user is NOT_FOUND.
  *
  *     static void TN_ABI on_request(void *self, uint64_t request, int32_t event, tn_value value) {
  *         if (event == TN_SERVER_REQUEST) server->respond(host, request, with_json(200, tn_get(value, "query")));
  *     }
- *     server = tn_easy_interface(host, TN_SERVER_DRAFT, sizeof(tn_server_draft));     // in init; NULL: nothing is served
- *     server->route(host, route, on_request, self, &number, &error);  // {method: "GET", path: "/echo", scope: "read"}
+ *     server = tn_easy_interface(host, TN_SERVER_DRAFT, sizeof(tn_server_draft));     // in init; NULL: nothing is
+ * served server->route(host, route, on_request, self, &number, &error);  // {method: "GET", path: "/echo", scope:
+ * "read"}
  *
  * A route is an object; members marked ? are optional:
  *   method     "GET", "POST", …; "GET" also answers HEAD
@@ -22,9 +23,8 @@
  *              types? [media types; others get 415], optional? bool}. Without it, a body is refused
  *   websocket? bool: the request may be an upgrade, which `accept` completes
  *   refusals?  bool: the plugin words the host's refusals, see TN_SERVER_REFUSED
- *   origins?   "*": pages of every origin may call it (but without cookies); otherwise the operator's `serve: {origins}`
- *   expose?    [names of headers that pages may read]
- *   summary?   one sentence, for the list of routes
+ *   origins?   "*": pages of every origin may call it (but without cookies); otherwise the operator's `serve:
+ * {origins}` expose?    [names of headers that pages may read] summary?   one sentence, for the list of routes
  *
  * A handler receives:
  *   TN_SERVER_REQUEST  {id, method, path, route, params: {name: TEXT}, query: {name: TEXT or [TEXT, …]}, headers:
@@ -79,7 +79,8 @@ typedef void TN_FN(tn_server_handler)(void *user, uint64_t request, int32_t even
  */
 typedef struct tn_server_draft {
     uint64_t size;
-    /* TN_FAILED and *error: INVALID_INPUT (malformed), EXISTS (taken by another plugin), PERMISSION_DENIED (effects). */
+    /* TN_FAILED and *error: INVALID_INPUT (malformed), EXISTS (taken by another plugin), PERMISSION_DENIED (effects).
+     */
     int32_t TN_FN(route)(const tn_host *host, tn_value route, tn_server_handler handler, void *user, uint64_t *number,
                          tn_value *error);
     int32_t TN_FN(unroute)(const tn_host *host, uint64_t number);
@@ -108,8 +109,8 @@ typedef struct tn_server_draft {
      * As tn_host_1.request and subscribe, for the user `caller`, a `number` of a request's `caller`. cancel, pause,
      * resume and unsubscribe of tn_host_1 take the numbers that these return. The plugin's effects must allow the
      * method. A caller may be used until the plugin ends, also after the request; when its key is revoked, calls fail
-     * with PERMISSION_DENIED. What a method starts has the rights that the operator gave to the graph, not those of this
-     * plugin. TN_STALE: no such caller.
+     * with PERMISSION_DENIED. What a method starts has the rights that the operator gave to the graph, not those of
+     * this plugin. TN_STALE: no such caller.
      */
     int32_t TN_FN(request_as)(const tn_host *host, uint64_t caller, const char *method, uint64_t length,
                               tn_value params, tn_host_handler handler, void *user, uint64_t *request);

@@ -1,0 +1,213 @@
+/*
+ * serving.h - what plugins that serve a protocol share: graphs, runs, and the events of a run in an order that every
+ * protocol can express. It is compiled into each of them, and uses only interfaces of the SDK. Everything is [loop].
+ *
+ *     serving_open(&serving);                                             // in init: false if the host serves nothing
+ *     serving_graphs(&serving, caller, on_graphs, self, &lookup);         // the graphs that this user may run
+ *     run = serving_run_start(&serving, caller, "run/start", params, &handler, self);
+ *     static void on_event(void *user, tn_value event) { serving_items_event(self->items, event); }
+ *     static void on_end(void *user, tn_value report) { serving_items_end(self->items, report); }
+ *
+ * Functions without a stated failure return NULL, false or TN_NO_MEMORY if memory runs out.
+ */
+#ifndef SERVING_H
+#define SERVING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <tenon/easy.h>
+#include <tenon/host.h>
+#include <tenon/server.h>
+#include <tenon/util/build.h>
+#include <tenon/util/text.h>
+
+struct serving {
+    const tn_server_draft *server;
+    const tn_host_1 *methods;
+};
+
+/* False if the host serves nothing: the plugin then registers no routes. */
+bool serving_open(struct serving *serving);
+
+/*
+ * Registers a route: method, path and scope as in tenon/server.h; `more` is a JSON object with the other members ("{}",
+ * "{\"body\": {\"max\": 65536}}"). TN_OK, or the status of the host, which was logged.
+ */
+int32_t serving_route(const struct serving *serving, const char *method, const char *path, const char *scope,
+                      const char *more, tn_server_handler handler, void *user);
+
+/* ---- Values ---- */
+
+void *serving_alloc(uint64_t size); /* zeroed; NULL if memory runs out */
+void serving_free(void *memory);
+char *serving_text_copy(const char *text); /* NULL stays NULL; freed with serving_free */
+bool serving_is(tn_value value, const char *text);
+bool serving_true(tn_value value); /* a bool that is true */
+/* Random lower-case hexadecimal digits, NUL-terminated: `digits` of them, even. For ids. */
+void serving_random_hex(char *out, uint32_t digits);
+int64_t serving_now_s(void); /* the wall clock, in seconds */
+/* The number of the request's caller; 0 if it has none. */
+uint64_t serving_caller(tn_value request);
+
+/* ---- Errors ---- */
+
+/* The HTTP status of an ERROR of a method, as tenon/server.h lists them. */
+int32_t serving_error_status(tn_value error);
+
+/* ---- Calls of methods ---- */
+
+/*
+ * Calls a method for the user. Takes `params`. The handler is called once, unless the call is cancelled; it is also
+ * called, later, if the call could not be made. *number (may be NULL) is for serving_cancel; 0: out of memory.
+ */
+void serving_call_take(const struct serving *serving, uint64_t caller, const char *method, tn_value params,
+                       tn_host_handler handler, void *user, uint64_t *number);
+void serving_cancel(const struct serving *serving, uint64_t number); /* 0 is allowed */
+
+/* ---- Graphs ---- */
+
+enum serving_input {
+    SERVING_MESSAGES,  /* a conversation, in `channel` */
+    SERVING_ONE_TEXT,  /* a text, in `channel` */
+    SERVING_JSON_INPUT /* an object with the input */
+};
+
+/* An item of graph/list, read. All texts are borrowed from it. */
+struct serving_graph {
+    tn_value item;
+    const char *name, *title, *description, *document; /* title and description may be NULL */
+    enum serving_input input;
+    const char *channel; /* NULL with SERVING_JSON_INPUT */
+    bool removes;        /* the channel of messages understands messages of the type `remove` */
+    bool has_tools;      /* a channel `tools`, for tools that the client executes */
+};
+
+/*
+ * How a document is served, as in `tenon acp`: messages if it has a channel `messages` that grows (append, or reduce
+ * with messages); a text if `input` has exactly one; otherwise JSON.
+ */
+void serving_graph_read(tn_value item, struct serving_graph *graph);
+
+/* The item of this name in an array of items, borrowed; NULL if it is not there. NULL as name: the first one. */
+tn_value serving_graph_find(tn_value graphs, const char *name);
+
+/* `graphs` is the array of items of graph/list, borrowed; NULL, and an ERROR, if it could not be read. */
+typedef void serving_graphs_handler(void *user, tn_value graphs, tn_value error);
+/* Lists the graphs that the caller may run. serving_graphs_cancel(lookup) until the handler was called. */
+struct serving_lookup *serving_graphs(const struct serving *serving, uint64_t caller, serving_graphs_handler *handler,
+                                      void *user);
+/* The same with only the graph of this name; `graphs` is empty if there is none. */
+#define SERVING_NAME_MAX 64 /* bytes */
+struct serving_lookup *serving_graph_named(const struct serving *serving, uint64_t caller, const char *name,
+                                           serving_graphs_handler *handler, void *user);
+void serving_graphs_cancel(struct serving_lookup *lookup);
+
+/*
+ * The answer of a run without messages: its member `answer`, `output`, `result`, `response` or `text`; else its only
+ * text; else its members as JSON. A new reference; NULL if there is nothing.
+ */
+tn_value serving_result_text(const struct serving_graph *graph, tn_value state);
+
+/* ---- Runs ---- */
+
+struct serving_run;
+
+struct serving_run_handler {
+    /* The run has started, or was found; its id is for run/answer and run/cancel. May be NULL. */
+    void (*on_started)(void *user, const char *run_id);
+    /* An event as `tenon schema event` describes it. `missed`: so many events before it are lost. */
+    void (*on_event)(void *user, tn_value event, uint64_t seq, uint64_t missed);
+    /*
+     * The end, once: the report (type `result`), also of a run that waits for an answer; or, if the run could not be
+     * started or followed, {status: "failed", error: ERROR, started: false}. The run may be closed inside.
+     */
+    void (*on_end)(void *user, tn_value report);
+};
+
+/* run/start, run/resume or run/answer, and a subscription to all events of it. Takes `params`. */
+struct serving_run *serving_run_start(const struct serving *serving, uint64_t caller, const char *method,
+                                      tn_value params, const struct serving_run_handler *handler, void *user);
+/* A run that exists: events after the number `after`. */
+struct serving_run *serving_run_follow(const struct serving *serving, uint64_t caller, const char *run_id,
+                                       uint64_t after, const struct serving_run_handler *handler, void *user);
+const char *serving_run_id(const struct serving_run *run); /* NULL before it has started */
+/* No events until it flows again: the run waits when its buffers are full. Both may be repeated. */
+void serving_run_pause(struct serving_run *run);
+void serving_run_flow(struct serving_run *run);
+/* Ends the run soon, also one that is about to start; its report still comes. */
+void serving_run_cancel(struct serving_run *run);
+/* Forgets the run, which continues unless it was cancelled. Nothing is reported afterwards. NULL is allowed. */
+void serving_run_close(struct serving_run *run);
+
+/* ---- The events of a run as items ---- */
+
+/*
+ * Engine events report a message more than once: as deltas of a model, as writes of a node inside an agent, of the
+ * agent itself, and in the result. Models of parallel nodes interleave. The items that come out have one order, which
+ * protocols can send as it is:
+ *
+ *     (TEXT | REASONING | PART)… MESSAGE_END   one message after the other, never two at a time
+ *     CALL … RESULT                            a tool that the graph executes; several may be open
+ *     CLIENT_CALL                              a call that the graph leaves to the client
+ *     CUSTOM                                   what a node emitted
+ *     ASK                                      once for each interrupt, before END
+ *     END                                      the last one
+ *
+ * A text that was streamed is not repeated; one that was not is sent whole, before END. The run needs the modes
+ * SERVING_MODES.
+ */
+#define SERVING_MODES "[\"messages\", \"updates\", \"custom\", \"tasks\"]"
+
+enum serving_kind {
+    SERVING_TEXT,        /* text: a piece of the message */
+    SERVING_REASONING,   /* text: a piece of its reasoning */
+    SERVING_PART,        /* value: a complete part: image, audio, file, source or refusal */
+    SERVING_RESET,       /* what the message has so far does not count; a TEXT after it begins another message */
+    SERVING_MESSAGE_END, /* value: {finish_reason?, usage?}, or NULL */
+    SERVING_CALL,        /* value: {id, name, arguments} */
+    SERVING_RESULT,      /* value: a message of the type tool, of a CALL */
+    SERVING_CLIENT_CALL, /* value: {id, name, arguments} */
+    SERVING_CUSTOM,      /* value: data */
+    SERVING_WRITES,      /* value: the channels that a node of the outermost graph wrote */
+    SERVING_ASK,         /* value: an interrupt {id, node, payload, schema?, …} */
+    SERVING_END          /* value: the report. finish: why the last message ended, or NULL */
+};
+
+struct serving_item {
+    enum serving_kind kind;
+    uint64_t message; /* TEXT to MESSAGE_END: counts the messages from 1 */
+    const char *text; /* NUL-terminated */
+    uint64_t length;
+    tn_value value;     /* borrowed */
+    const char *node;   /* that has caused it; NULL if it is not known */
+    const char *finish; /* MESSAGE_END, END: stop, length, tool_calls, content_filter, other; or NULL */
+};
+
+typedef void serving_item_handler(void *user, const struct serving_item *item);
+
+struct serving_items_options {
+    const struct serving_graph *graph; /* copied; its item is retained */
+    const char *last_input;            /* id of the last message of the input: what is behind it is new. Or NULL */
+    tn_value client_tools;             /* array of names: calls of these are the client's. Or NULL */
+    serving_item_handler *handler;
+    void *user;
+};
+
+/* What models of parallel nodes have sent while another message is open; beyond it, their messages are sent whole. */
+#define SERVING_WAITING_MAX (4u << 20)
+
+struct serving_items *serving_items_new(const struct serving_items_options *options);
+void serving_items_event(struct serving_items *items, tn_value event);
+void serving_items_end(struct serving_items *items, tn_value report);
+void serving_items_free(struct serving_items *items); /* NULL is allowed */
+
+/* ---- Questions ---- */
+
+/* The interrupt asks whether a tool or a node may run; its answer is a bool, or {approved, reason?}. */
+bool serving_ask_is_approval(tn_value interrupt);
+/* What a person reads: of the payload, its text, `question`, `message`, `prompt`, `title`, `text`, `why`. New. */
+tn_value serving_ask_text(tn_value interrupt);
+/* The answer of a text: as text if the schema accepts texts only, else as JSON if it is valid JSON. New. */
+tn_value serving_ask_answer(tn_value interrupt, const char *text, uint64_t length);
+
+#endif
