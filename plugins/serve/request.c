@@ -259,7 +259,8 @@ void request_on_completed(void *user, struct MHD_Connection *connection, void **
 int32_t request_receive(struct request *request, uint64_t limit) {
     if (request->state != REQUEST_OFFERED || request->answered || request->admitted || request->over_limit)
         return TN_INVALID;
-    request->limit = limit;
+    request->limit = limit == TN_Z ? (uint64_t)listener_limits(request->listener)->body_bytes : limit;
+    limit = request->limit;
     if (request->body == 0) {
         request->state = REQUEST_RECEIVED;
         request->body_ended = true;

@@ -67,6 +67,11 @@ class Server:
         with open("/proc/%d/status" % self.process.pid) as file:
             return next(int(line.split()[1]) for line in file if line.startswith(name))
 
+    def expect_memory(self, before, bound_kib):
+        """The memory has not grown by more; not checked with a sanitizer, which keeps freed memory."""
+        now = self.memory_kib()
+        assert os.environ.get("SANITIZE") or now - before < bound_kib, (before, now, bound_kib)
+
     def stop(self):
         self.process.stdin.close()
         code = self.process.wait(DEADLINE)

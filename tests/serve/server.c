@@ -255,7 +255,7 @@ static void end(uint64_t number) {
 static void log_event(const char *path, tn_value value) {
     tn_value entry = value_ref(value);
     if (path) entry = value_set_take(entry, "path", value_text(path));
-    if (value_count(events) < 10000)
+    if (value_count(events) < 100000)
         events = value_push_take(events, entry);
     else
         value_unref(entry);

@@ -192,7 +192,7 @@ def limits():
             quiet.send(frame(PONG))
         echoes(quiet, TEXT, b"still here")
         server.wait_for(lambda entry: entry.get("path") == "/socket-flood" and entry["reason"] == "limit")
-        assert server.memory_kib() - before < 4096, (before, server.memory_kib())
+        server.expect_memory(before, 4096)
         assert deaf.frame()[1] == PING and deaf.frame() is None
 
 
