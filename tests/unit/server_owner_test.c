@@ -346,6 +346,26 @@ static void users_reach_nothing_of_each_other(void **state) {
 
 /* ---- The other way: what users and the operator may do ---- */
 
+static bool lists(tn_value info, const char *name) {
+    tn_value methods = value_get(info, "methods");
+    for (size_t i = 0; i < value_count(methods); i++)
+        if (value_text_is(value_at(methods, i), name)) return true;
+    return false;
+}
+
+static void info_lists_what_users_may_call(void **state) {
+    struct users users;
+    (void)state;
+    users_open(&users, "memory");
+    tn_value of_a = call_as(&users, users.a, "host/info", "{}"), of_b = call_as(&users, users.b, "host/info", "{}");
+    assert_true(lists(of_a, "run/start") && lists(of_a, "thread/delete") && lists(of_b, "graph/list"));
+    assert_false(lists(of_a, "model/embed") || lists(of_b, "work/start") || lists(of_b, "thread/export"));
+    assert_int_equal(value_count(value_get(of_b, "events")), 5); /* not component/changed */
+    value_unref(of_b);
+    value_unref(of_a);
+    users_close(&users);
+}
+
 static void users_have_the_same_names(void **state) {
     struct users users;
     char id[256];
@@ -440,6 +460,7 @@ static void limits_are_the_same(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(users_reach_nothing_of_each_other),
+        cmocka_unit_test(info_lists_what_users_may_call),
         cmocka_unit_test(users_have_the_same_names),
         cmocka_unit_test(the_operator_acts_for_users),
         cmocka_unit_test(limits_are_the_same),
