@@ -85,7 +85,7 @@ static void users_add_loops(struct users *users, const struct host_options *host
 /* `tools` is `serve: {tools}` of tenon.yaml, `more` are other sections. */
 FIXTURE_UNUSED static void users_open_with(struct users *users, const char *store, const char *tools,
                                            const char *more) {
-    static const char *const plugins[] = {"memory", "sqlite", "state", "agents", "scripted"};
+    static const char *const plugins[] = {"memory", "sqlite", "state", "document"};
     static char files[sizeof plugins / sizeof *plugins][4096];
     static const char *paths[sizeof plugins / sizeof *plugins + 4];
     char text[4096];

@@ -312,10 +312,12 @@ static void tasks_belong_to_their_users(void **state) {
 
 /* ---- Tools without a run ---- */
 
+#define LOOKS USES("memory.search", "{}")
+
 static void tools_of_users_are_confined(void **state) {
     struct users users;
     (void)state;
-    users_open_with(&users, "memory", "[\"memory.*\", \"task.get\"]", "");
+    users_open_with(&users, "memory", "[\"memory.*\", \"task.get\", \"document.run\"]", "");
     prepare(&users);
     tn_value found = call_as(&users, users.a, "tool/call", "{\"tool\":\"memory.search\"}");
     assert_true(shows(found, SECRET));
@@ -330,6 +332,17 @@ static void tools_of_users_are_confined(void **state) {
     assert_int_equal(value_count(value_get(found, "tools")), 1);
     assert_true(shows(found, "task.get"));
     value_unref(found);
+    for (int user = 0; user < 2; user++) { /* a tool that runs a document */
+        tn_value arguments = value_set_take(value_object(), "text", value_text(LOOKS));
+        tn_value params = value_set_take(value_object(), "tool", value_text("document.run"));
+        params = value_set_take(value_set_take(params, "arguments", arguments), "approved", value_bool(true));
+        found = served_call_as(&users.served, user ? users.b : users.a, "tool/call", params);
+        if (!shows(found, "memories") || shows(found, SECRET) == user) {
+            char *text = shown(found);
+            fail_msg("%s", text);
+        }
+        value_unref(found);
+    }
     fails_as(&users, users.b, "tool/call", "{\"tool\":\"task.list\"}", "PERMISSION_DENIED");
     fails_as(&users, users.b, "tool/show", "{\"tool\":\"nothing\"}", "PERMISSION_DENIED");
     users_close(&users);

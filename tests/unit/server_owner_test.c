@@ -368,7 +368,7 @@ static void info_lists_what_users_may_call(void **state) {
 
 static void users_have_the_same_names(void **state) {
     struct users users;
-    char id[256];
+    char id[256], claimed[256], params[400];
     (void)state;
     users_open(&users, "memory");
     users_write("hello", HELLO);
@@ -383,6 +383,12 @@ static void users_have_the_same_names(void **state) {
         value_unref(call_as(&users, user, "memory/put", "{\"namespace\":[\"n\"],\"key\":\"k\",\"value\":1}"));
         expect_as(&users, user, "memory/namespaces", "{\"depth\":1}", "{\"namespaces\":[[\"n\"]],\"more\":false}");
         value_unref(call_as(&users, user, "thread/get", i ? "{\"thread_id\":\"@b:t\"}" : "{\"thread_id\":\"@a:t\"}"));
+        snprintf(params, sizeof params,
+                 "{\"claimer_id\":\"w\",\"ttl_seconds\":60,\"filter\":{\"task_id\":\"%s\"}}", id);
+        value_unref(call_as(&users, user, "task/create", "{\"task_type\":\"t\"}"));
+        text_as(&users, user, "task/claim", params, "task_id", claimed);
+        assert_string_equal(claimed, id);
+        expect_as(&users, user, "task/claim", params, "null");
         value_unref(call_as(&users, user, "thread/fork", "{\"thread_id\":\"t\",\"new_thread_id\":\"f\"}"));
         value_unref(call_as(&users, user, "thread/delete", "{\"thread_id\":\"f\"}")); /* also with the scope `run` */
     }
