@@ -410,7 +410,7 @@ static void users_have_the_same_names(void **state) {
     users_close(&users);
 }
 
-/* With such a name, ids of owners could not be told apart. */
+/* With such a name, ids of owners could not be distinguished. */
 static void owners_without_a_valid_name_reach_nothing(void **state) {
     static const char *const names[] = {"", "A", "a b", "a:", "@a", "abcdefghijklmnopqrstuvwxyz0123456789"};
     struct users users;
