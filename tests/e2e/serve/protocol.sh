@@ -1,4 +1,4 @@
-# A protocol that is a plugin of somebody else (sdk/examples/serve.c), in the host's process and isolated, asked with curl.
+# A protocol that is a plugin by another author (sdk/examples/serve.c), in the host's process and isolated, asked with curl.
 command -v curl >/dev/null || skips "curl is not installed"
 [ -e "$BINARY/lib/tenon/plugins/serve.so" ] || skips "built without the HTTP server"
 "$CC" -std=c11 -shared -fPIC -fvisibility=hidden -I"$SOURCE/sdk/include" -o events.so "$SOURCE/sdk/examples/serve.c" ||
