@@ -22,7 +22,6 @@
 
 struct serve_web {
     struct host *host;
-    bool quiet;
     struct access *access;
     struct web *web;
     uv_signal_t *hangup; /* opens the log again; owned by libuv from uv_close on */
@@ -173,20 +172,13 @@ static void watch_hangup(struct serve_web *web) {
 
 /* ---- Opening and closing ---- */
 
-/* The section of tenon.yaml, a new reference. With --quiet there is an access log only if the section names a file. */
-static tn_value web_config(const struct serve_web *web) {
-    tn_value serve = config_serve(host_config(web->host)), log = value_get(serve, "log");
-    tn_value config = serve ? value_ref(serve) : value_object();
-    return web->quiet && (!log || value_text_is(log, "-")) ? value_set_take(config, "log", value_bool(false)) : config;
-}
-
 static int listen_web(struct serve_web *web, const struct serve_place *place) {
     struct error error = ERROR_INIT;
     struct buffer protocols;
     uint16_t port = 0;
-    tn_value tls = NULL, config = web_config(web);
+    tn_value tls = NULL;
     buffer_init(&protocols, SIZE_MAX);
-    const struct web_options options = {.access = web->access, .config = config};
+    const struct web_options options = {.access = web->access, .config = config_serve(host_config(web->host))};
     int code = read_tls(place, &tls);
     if (code == COMMAND_OK && !(web->web = web_new(server_of(web->host), &options, &error)))
         code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
@@ -196,7 +188,6 @@ static int listen_web(struct serve_web *web, const struct serve_place *place) {
         code = command_report_error(COMMAND_RUN_FAILED, &error);
     if (code == COMMAND_OK) print_served(web, place, tls != NULL, port, buffer_cstr(&protocols));
     value_unref(tls);
-    value_unref(config);
     buffer_finish(&protocols);
     error_finish(&error);
     return code;
@@ -209,7 +200,6 @@ int serve_web_open(struct serve_web **out, const struct arguments *arguments, st
     if (code != COMMAND_OK) return code;
     struct serve_web *web = mem_zalloc(sizeof *web);
     web->host = host;
-    web->quiet = argument_given(arguments, "quiet");
     *out = web;
     code = open_access(web, &place);
     if (code == COMMAND_OK) code = listen_web(web, &place);
