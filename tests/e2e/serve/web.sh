@@ -14,7 +14,9 @@ document '"A b"' "docs/stem.yaml"
 document '"A b"' "docs/a b.yaml"
 document hello docs/other.yaml
 echo 'version: "1.0"' >docs/broken.yaml
-settings() { printf 'store: sqlite\nplugins: {path: %s, drafts: test.whoami}\nserve: {protocols: [whoami]%s}\n' "$whoami" "$1" >tenon.yaml; }
+settings() { # MORE_OF_SERVE [MORE_OF_PLUGINS]
+    printf 'store: sqlite\nplugins: {path: %s, drafts: test.whoami%s}\nserve: {protocols: [whoami]%s}\n' "$whoami" "${2:-}" "$1" >tenon.yaml
+}
 
 web_start() { # OPTION…: $web is its address, $host its process
     : >web.err
@@ -118,7 +120,7 @@ wait "$slow" || fails "expected a complete response: $(cat slow.err)"
 [ "$code" = 0 ] || fails "expected exit status 0"
 
 # ---- Other machines: with a key, behind a proxy; a socket beside it; a service manager ----
-settings ', tls: false, log: false'
+settings ', tls: false, log: false' ', isolation: {tenon.sqlite: process}'
 run tenon key create bob
 bob=$(cat "$work/out")
 python3 -c '
@@ -128,13 +130,26 @@ s.bind("notify"); print("bound", flush=True); s.settimeout(60)
 for _ in range(2): print(s.recv(100).decode(), flush=True)' >notified &
 servers+=("$!")
 wait_until grep -q bound notified
-NOTIFY_SOCKET=$PWD/notify web_start hello.yaml --address 0.0.0.0 --port 0 --socket s
+NOTIFY_SOCKET=$PWD/notify web_start hello.yaml --address 0.0.0.0 --port 0 --socket s --loops 2
 wait_until grep -q READY=1 notified
 grep -q 'tenon: key' web.err && fails "a key was generated"
 web=${web/0.0.0.0/127.0.0.1}
 ask /whoami "$bob"
 expect_status 200 && expect_in out '"owner":"bob"'
 grep -q '"status"' web.err && fails "an access log with \`log: false\`"
+# While the store does not answer, and after it has failed, the keys that were known stay valid; then changes are noticed.
+store=$(pgrep -P "$host" | head -n 1)
+kill -STOP "$store"
+ask /whoami "$bob"
+expect_status 200
+kill -KILL "$store"
+ask /whoami "$bob"
+expect_status 200
+run tenon key create dora
+dora=$(cat "$work/out")
+wait_until answers 200 /whoami "$dora"
+ask /whoami "$bob"
+expect_status 200
 run tenon run graph:hello --connect s
 expect_code 0 && expect_in out '{"name":1}'
 web_stop
