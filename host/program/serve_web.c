@@ -23,6 +23,7 @@
 struct serve_web {
     struct host *host;
     struct access *access;
+    char *generated; /* the text of a generated key, until it was printed; or NULL */
     struct web *web;
     uv_signal_t *hangup; /* opens the log again; owned by libuv from uv_close on */
 };
@@ -101,10 +102,9 @@ static int read_tls(const struct serve_place *place, tn_value *texts) {
 
 static int open_access(struct serve_web *web, const struct serve_place *place) {
     struct error error = ERROR_INIT;
-    char *generated = NULL;
     bool is_public = !config_is_loopback(place->address);
     int code = COMMAND_OK;
-    web->access = access_new(server_of(web->host), is_public ? NULL : &generated, &error);
+    web->access = access_new(server_of(web->host), is_public ? NULL : &web->generated, &error);
     if (!web->access)
         code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
     else if (is_public && access_is_empty(web->access))
@@ -112,13 +112,14 @@ static int open_access(struct serve_web *web, const struct serve_place *place) {
             COMMAND_USAGE,
             "other machines can reach %s, so clients need a key: create one with `tenon key create NAME`",
             place->address);
-    if (generated) {
-        command_warn("key %s (until this host ends; `tenon key create` makes lasting ones)", generated);
-        explicit_bzero(generated, strlen(generated));
-    }
-    mem_free(generated);
     error_finish(&error);
     return code;
+}
+
+static void forget_generated(struct serve_web *web) {
+    if (web->generated) explicit_bzero(web->generated, strlen(web->generated));
+    mem_free(web->generated);
+    web->generated = NULL;
 }
 
 /* ---- Protocols ---- */
@@ -136,11 +137,14 @@ static int32_t load_protocol(void *user, struct plugin *plugin, struct error *er
 }
 
 /* "tenon: http://127.0.0.1:8700 serves plan, hello by rest, openai_server" */
-static void print_served(const struct serve_web *web, const struct serve_place *place, bool tls, uint16_t port,
+static void print_served(struct serve_web *web, const struct serve_place *place, bool tls, uint16_t port,
                          const char *protocols) {
     tn_value graphs = config_graphs(host_config(web->host));
     struct buffer names;
     bool six = strchr(place->address, ':') != NULL;
+    if (web->generated)
+        command_warn("key %s (until this host ends; `tenon key create` makes lasting ones)", web->generated);
+    forget_generated(web);
     buffer_init(&names, SIZE_MAX);
     for (size_t i = 0; i < value_count(graphs); i++)
         buffer_format(&names, "%s%s", i ? ", " : "", value_chars(value_key_at(graphs, i), NULL));
@@ -218,5 +222,6 @@ void serve_web_free(struct serve_web *web) {
     if (web->hangup) uv_close((uv_handle_t *)web->hangup, on_hangup_closed);
     web_free(web->web);
     access_free(web->access);
+    forget_generated(web);
     mem_free(web);
 }
