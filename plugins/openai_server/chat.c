@@ -206,7 +206,8 @@ static void TN_ABI on_asked(void *user, int32_t status, tn_value value) {
         chat_refuse(chat, &error);
         return;
     }
-    tn_value answers = answers_of(chat, tn_get(tn_get(value, "report"), "interrupts"), run_id);
+    tn_value report = tn_get(value, "report"), answers = answers_of(chat, tn_get(report, "interrupts"), run_id);
+    openai_answer_begin(&chat->request, tn_get(report, "state"));
     chat_run(chat, "run/answer", tn_build("{s:s, s:V}", "run_id", run_id, "answers", answers));
 }
 

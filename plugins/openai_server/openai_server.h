@@ -60,13 +60,15 @@ struct openai_request {
     tn_value tool_names;  /* new */
     tn_value metadata;    /* new: metadata of the run */
     tn_value items;       /* new: of a response: the items of the input */
-    char last_input[64];  /* id of the last message */
+    char last_input[80];  /* id of the last message */
 };
 
 /* False, with the error. `id`: what the ids of the messages begin with. */
 bool openai_read_chat(tn_value body, struct openai_request *request, struct openai_error *error);
 bool openai_read_response(tn_value body, const char *id, struct openai_request *request, struct openai_error *error);
 void openai_request_finish(struct openai_request *request);
+/* A run that has asked continues with this state: what is in it now is not new. */
+void openai_answer_begin(struct openai_request *request, tn_value state);
 /* The channels of a run of this graph: new; NULL with the error. `before`: messages before these, or NULL. */
 tn_value openai_input(const struct openai_request *request, const struct serving_graph *graph, tn_value before,
                       struct openai_error *error);
@@ -102,10 +104,12 @@ void chat_events_item(void *events, const struct serving_item *item); /* a servi
 void chat_events_close(struct chat_events *events);
 
 /* A response. */
+#define RESPONSE_ID_MAX 64
+
 enum response_part { PART_NONE, PART_TEXT, PART_REFUSAL, PART_REASONING };
 
 struct response_events {
-    char id[48];
+    char id[RESPONSE_ID_MAX];
     char *model;
     int64_t created, completed;
     tn_value echo; /* members of the request that a Response repeats */

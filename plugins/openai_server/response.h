@@ -56,7 +56,12 @@ typedef void response_then(struct exchange *exchange, struct response *response)
 void response_load(struct exchange *exchange, const char *id, int64_t after, response_then *then);
 void response_not_found(struct exchange *exchange, const char *id);
 
-/* {ID, document…} of a thread: what is saved in its metadata for responses; NULL if it is not a response. Borrowed. */
+/* What the metadata of a thread has for the response; NULL if it is not a response. Borrowed. */
 tn_value response_saved(tn_value thread);
+/* True if it is that of this response, and not of one that has answered it. */
+bool response_is_saved(tn_value saved, const char *id);
+/* The thread of `resp_ID` and of `resp_ID_N`: `resp_ID`; "-" if the id is none of a response. And N, or 0. */
+void response_thread(const char *id, char out[RESPONSE_ID_MAX]);
+int64_t response_number(const char *id);
 
 #endif

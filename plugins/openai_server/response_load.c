@@ -5,11 +5,12 @@
  * run was interrupted by the end of its host is continued.
  */
 #include "response.h"
+#include <stdlib.h>
 #include <tenon/message.h>
 
 struct load {
     struct exchange *exchange;
-    char *id;
+    char *id, thread_id[RESPONSE_ID_MAX];
     int64_t after;
     response_then *then;
     struct serving_lookup *lookup; /* open */
@@ -62,6 +63,27 @@ tn_value response_saved(tn_value thread) {
     tn_value saved = tn_get(tn_get(tn_get(thread, "config"), "metadata"), "openai");
     return tn.value->kind(saved) == TN_OBJECT ? saved : NULL;
 }
+
+/* The place of `_N` in the id, or its end; NULL if the id is none of a response. */
+static const char *number_of(const char *id) {
+    size_t digits = strncmp(id, "resp_", 5) == 0 ? strspn(id + 5, "0123456789abcdef") : 0;
+    const char *end = id + 5 + digits;
+    if (digits != 32) return NULL;
+    bool numbered = *end == '_' && end[1] >= '1' && end[1] <= '9' && strspn(end + 1, "0123456789") == strlen(end + 1);
+    return *end == '\0' || (numbered && strlen(end) < 12) ? end : NULL;
+}
+
+void response_thread(const char *id, char out[RESPONSE_ID_MAX]) {
+    const char *end = number_of(id);
+    (void)snprintf(out, RESPONSE_ID_MAX, "%.*s", end != NULL ? (int)(end - id) : 1, end != NULL ? id : "-");
+}
+
+int64_t response_number(const char *id) {
+    const char *end = number_of(id);
+    return end != NULL && *end == '_' ? strtoll(end + 1, NULL, 10) : 0;
+}
+
+bool response_is_saved(tn_value saved, const char *id) { return tn_get_int(saved, "number", 0) == response_number(id); }
 
 /* ---- A response that has ended ---- */
 
@@ -130,8 +152,8 @@ static void load_resume(struct load *load) {
     serving_graph_read(load->graph, &graph);
     struct response *response =
         response_new(load->exchange, load->id, tn_get_text(saved, "model", ""), tn_get(saved, "echo"), true);
-    tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", graph.document, "config", "thread_id", load->id,
-                               "modes", tn_from_json(SERVING_MODES, strlen(SERVING_MODES)));
+    tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", graph.document, "config", "thread_id",
+                               load->thread_id, "modes", tn_from_json(SERVING_MODES, strlen(SERVING_MODES)));
     if (response != NULL) {
         response->events.created = tn_get_int(saved, "created", 0);
         response->events.background = serving_true(tn_get(saved, "background"));
@@ -163,13 +185,13 @@ static void on_graphs(void *user, tn_value graphs, tn_value of) {
         load_resume(load);
     else
         serving_call_take(&load->exchange->openai->serving, load->exchange->caller, "thread/state",
-                          tn_build("{s:s}", "thread_id", load->id), on_state, load, &load->call);
+                          tn_build("{s:s}", "thread_id", load->thread_id), on_state, load, &load->call);
 }
 
 static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
     struct load *load = user;
     load->call = 0;
-    if (status != TN_OK || response_saved(value) == NULL) {
+    if (status != TN_OK || response_saved(value) == NULL || !response_is_saved(response_saved(value), load->id)) {
         load_refuse(load, status != TN_OK ? value : NULL);
         return;
     }
@@ -180,8 +202,7 @@ static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
 
 void response_load(struct exchange *exchange, const char *id, int64_t after, response_then *then) {
     struct response *known = response_find(exchange, id);
-    struct load *load =
-        known == NULL && strncmp(id, "resp_", 5) == 0 && strlen(id) < 48 ? serving_alloc(sizeof *load) : NULL;
+    struct load *load = known == NULL && number_of(id) != NULL ? serving_alloc(sizeof *load) : NULL;
     if (known != NULL) {
         then(exchange, known);
         return;
@@ -191,8 +212,9 @@ void response_load(struct exchange *exchange, const char *id, int64_t after, res
         return;
     }
     *load = (struct load){.exchange = exchange, .id = serving_text_copy(id), .after = after, .then = then};
+    response_thread(id, load->thread_id);
     exchange->object = load;
     exchange->on_event = load_event;
-    serving_call_take(&exchange->openai->serving, exchange->caller, "thread/get", tn_build("{s:s}", "thread_id", id),
-                      on_thread, load, &load->call);
+    serving_call_take(&exchange->openai->serving, exchange->caller, "thread/get",
+                      tn_build("{s:s}", "thread_id", load->thread_id), on_thread, load, &load->call);
 }

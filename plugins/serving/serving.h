@@ -51,7 +51,7 @@ uint64_t serving_caller(tn_value request);
 
 /* ---- Errors ---- */
 
-/* The HTTP status of an ERROR of a method, as tenon/server.h lists them. */
+/* The HTTP status of an ERROR of a method, as tenon/server.h lists them, or of a model. */
 int32_t serving_error_status(tn_value error);
 
 /* ---- Calls of methods ---- */
