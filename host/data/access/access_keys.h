@@ -40,7 +40,8 @@ void access_key_create(struct store *store, tn_value wanted, store_done *done, v
 void access_key_revoke(struct store *store, const char *name, store_done *done, void *user);
 /*
  * {keys: [{name, scope, owner: TEXT or null, state: "active" | "expired" | "revoked", limits, created_at, expires_at:
- * TEXT or null, revoked_at: TEXT or null}, …]}, ordered by name.
+ * TEXT or null, revoked_at: TEXT or null}, …]}, ordered by name. Records that this version of the host cannot read are
+ * left out here and below.
  */
 void access_keys_list(struct store *store, store_done *done, void *user);
 
@@ -48,7 +49,6 @@ void access_keys_list(struct store *store, store_done *done, void *user);
 void access_keys_version(struct store *store, store_done *done, void *user);
 /*
  * For servers: {version, keys: [{name, hash, scope, owner, limits, expires_ms?}, …]}: those that are not revoked.
- * Records that this version of the host cannot read are left out.
  */
 void access_keys_load(struct store *store, store_done *done, void *user);
 
