@@ -5,7 +5,10 @@ done
 command -v python3 >/dev/null || skips "python3 is not installed"
 tests=$SOURCE/tests/protocols
 
-echo 'store: {use: sqlite, path: ./store.db}' >tenon.yaml
+cat >tenon.yaml <<'END'
+store: {use: sqlite, path: ./store.db}
+serve: {limits: {write_bytes: 65536}} # so that a slow client is noticed soon
+END
 key() { "$TENON" key create "$1" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["secret"])'; }
 ada=$(key ada) bob=$(key bob)
 serve() {
