@@ -1,6 +1,6 @@
 /*
  * client_tools.c - tools that the client of a run executes: a channel has their definitions. They are offered to the
- * model beside those of the graph; a call of one of them has no result until the client gives it.
+ * model beside those of the graph; a call of one of them has no result until the client sends it.
  */
 #include "chat.h"
 
@@ -48,7 +48,7 @@ tn_value client_tools_add_take(tn_task task, uint32_t field, const char *channel
     else
         (void)agents_fail(task, "TYPE", NULL,
                           "the channel `%.80s` must have at most %u tools, " CLIENT_TOOLS_FORM
-                          "; that at the place %llu is none",
+                          "; the one at the place %llu is malformed",
                           channel, CLIENT_TOOLS_MAX, (unsigned long long)bad);
     return NULL;
 }

@@ -247,7 +247,7 @@ static void refuse_all(struct response *response, tn_value of) {
     response_free(response);
 }
 
-/* The host ends, and the run can be continued: nobody waits for it in this process. */
+/* The host ends, and the run can be continued: no client waits for it in this process. */
 static void stop_all(struct response *response) {
     struct openai_error error = {.status = 503, .type = "server_error", .code = "service_unavailable"};
     (void)snprintf(error.text, sizeof error.text, "the server is about to end; GET the response later to continue it");

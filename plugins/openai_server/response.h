@@ -45,7 +45,7 @@ void response_replay(struct response *response, const struct serving_graph *grap
                      tn_value messages, tn_value report);
 /* The client receives the events from `position` on, or the Response when it has ended. The exchange is taken. */
 bool response_follow(struct response *response, struct exchange *exchange, bool streams, uint64_t position, bool first);
-/* Forgets a response that nobody follows, with its run. */
+/* Forgets a response that no client follows, with its run. */
 void response_free(struct response *response);
 
 /*
@@ -60,7 +60,7 @@ void response_not_found(struct exchange *exchange, const char *id);
 tn_value response_saved(tn_value thread);
 /* True if it is that of this response, and not of one that has answered it. */
 bool response_is_saved(tn_value saved, const char *id);
-/* The thread of `resp_ID` and of `resp_ID_N`: `resp_ID`; "-" if the id is none of a response. And N, or 0. */
+/* The thread of `resp_ID` and of `resp_ID_N`: `resp_ID`; "-" if it is not the id of a response. And N, or 0. */
 void response_thread(const char *id, char out[RESPONSE_ID_MAX]);
 int64_t response_number(const char *id);
 

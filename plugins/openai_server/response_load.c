@@ -64,7 +64,7 @@ tn_value response_saved(tn_value thread) {
     return tn.value->kind(saved) == TN_OBJECT ? saved : NULL;
 }
 
-/* The place of `_N` in the id, or its end; NULL if the id is none of a response. */
+/* The place of `_N` in the id, or its end; NULL if it is not the id of a response. */
 static const char *number_of(const char *id) {
     size_t digits = strncmp(id, "resp_", 5) == 0 ? strspn(id + 5, "0123456789abcdef") : 0;
     const char *end = id + 5 + digits;

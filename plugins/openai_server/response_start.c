@@ -227,7 +227,7 @@ static void TN_ABI on_forked(void *user, int32_t status, tn_value value) {
         start_refuse_of(start, value);
 }
 
-/* Without a thread of its own, the run gets the conversation as its input. */
+/* Without a thread, the run gets the conversation as its input. */
 static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
     struct start *start = user;
     start->call = 0;

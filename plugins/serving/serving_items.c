@@ -162,7 +162,7 @@ static void stream_wait(struct serving_items *items, struct items_stream *stream
     stream->size += size;
 }
 
-/* A key for an activation: where it is, and which one it is. New. */
+/* A key for an activation: its graph, node and item. New. */
 static tn_value activation_key(tn_value event) {
     return tn_build("[v?, v?, v?]", tn_get(event, "path"), tn_get(event, "node"), tn_get(event, "item"));
 }

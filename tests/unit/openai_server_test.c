@@ -83,7 +83,7 @@ static tn_value read_lines(const char *name) {
     return lines;
 }
 
-/* Gives the recorded run to a handler of items. */
+/* Passes the recorded run to a handler of items. */
 static void play(tn_value lines, serving_item_handler *handler, void *user) {
     tn_value head = tn.value->at(lines, 0);
     struct serving_graph graph;
