@@ -85,6 +85,14 @@ int64_t response_number(const char *id) {
 
 bool response_is_saved(tn_value saved, const char *id) { return tn_get_int(saved, "number", 0) == response_number(id); }
 
+/* True if another request has loaded it meanwhile: this one has it, too. */
+static bool load_is_known(struct load *load) {
+    struct response *known = response_find(load->exchange, load->id);
+    response_then *then = load->then;
+    if (known != NULL) then(load_end(load), known);
+    return known != NULL;
+}
+
 /* ---- A response that has ended ---- */
 
 /* The messages behind the last one of the input: new. */
@@ -115,6 +123,7 @@ static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
     const char *last_input = tn_get_text(saved, "last_input", "");
     struct serving_graph graph;
     load->call = 0;
+    if (load_is_known(load)) return;
     if (status != TN_OK) {
         load_refuse(load, value);
         return;
@@ -178,6 +187,7 @@ static void on_graphs(void *user, tn_value graphs, tn_value of) {
     struct load *load = user;
     const char *status = tn_get_text(load->thread, "status", "");
     load->lookup = NULL;
+    if (load_is_known(load)) return;
     load->graph = tn_retain(serving_graph_find(graphs, tn_get_text(response_saved(load->thread), "model", "")));
     if (load->graph == NULL)
         load_refuse(load, of);
@@ -198,6 +208,7 @@ static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
     load->thread = tn_retain(value);
     load->lookup = serving_graph_named(&load->exchange->openai->serving, load->exchange->caller,
                                        tn_get_text(response_saved(value), "model", ""), on_graphs, load);
+    if (load->lookup == NULL) exchange_abort(load->exchange);
 }
 
 void response_load(struct exchange *exchange, const char *id, int64_t after, response_then *then) {

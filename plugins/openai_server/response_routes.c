@@ -27,10 +27,14 @@ static void get_then(struct exchange *exchange, struct response *response) {
         exchange_reply(exchange, 200, response_events_value(&response->events));
         return;
     }
+    if (response->ended && from < response->log_first && response->followers == NULL) {
+        response_free(response); /* its first events were dropped: they are made again */
+        response_load(exchange, exchange_param(exchange, "id"), after, get_then);
+        return;
+    }
     /* Behind its end, a client has events of another process: the last one has the whole response. */
     if (response->ended && from >= last && last > 0) from = last - 1;
-    if (!response_follow(response, exchange, true, from, false))
-        (void)exchange->openai->serving.server->abort(tn.host, exchange->number);
+    if (!response_follow(response, exchange, true, from, false)) exchange_abort(exchange);
 }
 
 void response_get(struct exchange *exchange) {
@@ -55,8 +59,7 @@ static void cancel_then(struct exchange *exchange, struct response *response) {
         return;
     }
     if (response->run != NULL && !response->ended) serving_run_cancel(response->run);
-    if (!response_follow(response, exchange, false, 0, false))
-        (void)exchange->openai->serving.server->abort(tn.host, exchange->number);
+    if (!response_follow(response, exchange, false, 0, false)) exchange_abort(exchange);
 }
 
 void response_cancel(struct exchange *exchange) {
@@ -81,7 +84,7 @@ static void call(struct exchange *exchange, const char *method, tn_value params,
     uint64_t *number = serving_alloc(sizeof *number);
     if (number == NULL) {
         tn_release(params);
-        (void)exchange->openai->serving.server->abort(tn.host, exchange->number);
+        exchange_abort(exchange);
         return;
     }
     exchange->object = number;

@@ -141,6 +141,7 @@ static void start_run(struct start *start, const char *method, const char *name,
     } else {
         tn_release(more);
     }
+    if (response != NULL) response_free(response);
     (void)snprintf(error.text, sizeof error.text, "too many responses are open; try again later");
     exchange_refuse(exchange, &error);
     start_free(start);
@@ -214,7 +215,7 @@ static void TN_ABI on_asked_state(void *user, int32_t status, tn_value value) {
         start_refuse_of(start, value);
         return;
     }
-    openai_answer_begin(&start->request, tn_get(value, "state"));
+    openai_answer_begin(&start->request, tn_get(value, "state"), tn_get(start->previous, "interrupts"));
     start_answer(start);
 }
 
@@ -307,7 +308,7 @@ void response_post(struct exchange *exchange) {
     char digits[33];
     struct start *start = serving_alloc(sizeof *start);
     if (start == NULL) {
-        (void)exchange->openai->serving.server->abort(tn.host, exchange->number);
+        exchange_abort(exchange);
         return;
     }
     start->exchange = exchange;
@@ -321,4 +322,5 @@ void response_post(struct exchange *exchange) {
     }
     start->lookup =
         serving_graph_named(&exchange->openai->serving, exchange->caller, start->request.model, on_graphs, start);
+    if (start->lookup == NULL) exchange_abort(exchange);
 }

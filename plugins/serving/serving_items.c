@@ -281,6 +281,7 @@ struct serving_items *serving_items_new(const struct serving_items_options *opti
     serving_graph_read(items->item, &items->graph);
     items->last_input = serving_text_copy(options->last_input);
     items->client_tools = tn_retain(options->client_tools);
+    items->asked = tn_retain(options->asked);
     items->sent = tn_build("{}");
     items->seen = tn_build("{}");
     items->nested = tn_build("{}");
@@ -295,8 +296,8 @@ void serving_items_free(struct serving_items *items) {
         next = stream->next;
         stream_free(stream);
     }
-    const tn_value values[] = {items->item,    items->client_tools, items->sent, items->seen,     items->nested,
-                               items->results, items->calls,        items->held, items->held_path};
+    const tn_value values[] = {items->item,    items->client_tools, items->sent, items->seen,      items->nested,
+                               items->results, items->calls,        items->held, items->held_path, items->asked};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) tn_release(values[i]);
     tn_text_free(&items->text);
     serving_free(items->last_input);
