@@ -105,7 +105,10 @@ static void response_look_full(struct response *response) {
 }
 
 static void send_event(struct follower *follower, tn_value event) {
-    tn_value sent = tn_build("{s:v, s:v}", "event", tn_get(event, "type"), "data", event);
+    tn_value data = tn_retain(event);
+    if (follower->shift > 0)
+        data = tn_set_take(data, "sequence_number", tn_int((int64_t)(follower->position + follower->shift)));
+    tn_value sent = tn_build("{s:v, s:V}", "event", tn_get(event, "type"), "data", data);
     if (sent != NULL &&
         server_of(follower->response)->event(tn.host, follower->exchange->number, sent) == TN_SERVER_FULL)
         follower->full = true;
@@ -182,7 +185,12 @@ bool response_follow(struct response *response, struct exchange *exchange, bool 
                                   .position = position,
                                   .streams = streams,
                                   .first = first};
+    uint64_t end = response->log_first + tn.value->count(response->log);
     if (position < response->log_first) follower->position = response->log_first;
+    if (response->ended && end > 0 && position >= end) {
+        follower->position = end - 1;
+        follower->shift = position - follower->position;
+    }
     response->followers = follower;
     exchange->object = follower;
     exchange->on_event = follower_event;

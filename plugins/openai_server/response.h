@@ -15,6 +15,7 @@ struct follower {
     struct exchange *exchange;
     struct response *response;
     uint64_t position; /* number of the next event */
+    uint64_t shift;    /* is added to the numbers that this client receives */
     bool streams;      /* it receives events; otherwise the Response, when it has ended */
     bool begun, full;
     bool first; /* its request has started the run */
@@ -43,7 +44,10 @@ bool response_run(struct response *response, const struct serving_graph *graph, 
 /* The end without a run: its events are made from the saved conversation. */
 void response_replay(struct response *response, const struct serving_graph *graph, const char *last_input,
                      tn_value messages, tn_value report);
-/* The client receives the events from `position` on, or the Response when it has ended. The exchange is taken. */
+/*
+ * The client receives the events from the number `position` on, or the Response when it has ended. Behind the end it has
+ * events of another process: it receives the last one, which has the whole Response, as this number.
+ */
 bool response_follow(struct response *response, struct exchange *exchange, bool streams, uint64_t position, bool first);
 /* Forgets a response that no client follows, with its run. */
 void response_free(struct response *response);

@@ -22,7 +22,7 @@ static int64_t query_number(const struct exchange *exchange, const char *name, i
 static void get_then(struct exchange *exchange, struct response *response) {
     const char *stream = query(exchange, "stream");
     int64_t after = query_number(exchange, "starting_after", -1);
-    uint64_t last = response->log_first + tn.value->count(response->log), from = (uint64_t)(after + 1);
+    uint64_t from = (uint64_t)(after + 1);
     if (stream == NULL || strcmp(stream, "true") != 0) {
         exchange_reply(exchange, 200, response_events_value(&response->events));
         return;
@@ -32,8 +32,6 @@ static void get_then(struct exchange *exchange, struct response *response) {
         response_load(exchange, exchange_param(exchange, "id"), after, get_then);
         return;
     }
-    /* Behind its end, a client has events of another process: the last one has the whole response. */
-    if (response->ended && from >= last && last > 0) from = last - 1;
     if (!response_follow(response, exchange, true, from, false)) exchange_abort(exchange);
 }
 

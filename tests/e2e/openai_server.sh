@@ -19,7 +19,7 @@ serve() {
     address=$(grep -ho 'http://[0-9.:]*' serve.out serve.err | head -n 1)
     [ -n "$address" ] || { cat serve.err >&2; fails "the server did not start"; }
 }
-checked() { "$@" >"$work/out" 2>"$work/err" || { tail -n 5 serve.err >&2; fails "$*"; }; cat $work/out; }
+checked() { "$@" >"$work/out" 2>"$work/err" || { tail -n 5 serve.err >&2; fails "$*"; }; }
 
 serve 0
 checked python3 "$tests/openai_live.py" before "$address" "$ada" "$bob"
