@@ -275,9 +275,11 @@ bool interrupt_is_pause(tn_value interrupt) {
     return tn_get(interrupt, "when") != NULL && tn.value->kind(tn_get(interrupt, "payload")) <= TN_NULL;
 }
 
-bool interrupt_is_client_tool(tn_value interrupt) {
-    tn_value payload = tn_get(interrupt, "payload");
-    return serving_is(tn_get(payload, "kind"), "client_tool") && tn_get_text(payload, "tool", NULL) != NULL;
+tn_value interrupt_client_tool(tn_value interrupt) {
+    tn_value payload = tn_get(interrupt, "payload"), detail = tn_get(payload, "detail");
+    tn_value from = serving_is(tn_get(detail, "kind"), "client_tool") ? detail : payload;
+    bool tool = serving_is(tn_get(from, "kind"), "client_tool") && tn_get_text(from, "tool", NULL) != NULL;
+    return tool ? from : NULL;
 }
 
 /* Of equal calls, each is asked for once. */
@@ -290,7 +292,8 @@ static struct call *call_like(const struct chunks *chunks, const char *name, tn_
 }
 
 struct call *calls_of_interrupt(struct chunks *chunks, tn_value interrupt, const char *prefix) {
-    tn_value payload = tn_get(interrupt, "payload"), input = tn_call_arguments(payload);
+    tn_value client = interrupt_client_tool(interrupt), payload = client != NULL ? client : tn_get(interrupt, "payload");
+    tn_value input = tn_call_arguments(payload);
     const char *node = tn_get_text(interrupt, "node", "node"), *id = tn_get_text(interrupt, "id", "");
     const char *tool = tn_get_text(payload, "tool", NULL);
     const char *name = tool != NULL ? tool : tn_get_text(payload, "node", node);

@@ -96,7 +96,7 @@ static void ask_question(struct chunks *chunks, tn_value interrupt) {
 static void ask(struct chunks *chunks, tn_value interrupt) {
     if (serving_ask_is_approval(interrupt) || interrupt_is_pause(interrupt))
         ask_approval(chunks, interrupt);
-    else if (interrupt_is_client_tool(interrupt))
+    else if (interrupt_client_tool(interrupt) != NULL)
         (void)calls_of_interrupt(chunks, interrupt, CALL_OF_TOOL);
     else
         ask_question(chunks, interrupt);
