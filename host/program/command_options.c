@@ -91,6 +91,7 @@ const struct command_option key_create_options[] = {
     {"owner", "OWNER", .help = "who owns what they create (default: NAME; with --scope admin, the operator)"},
     {"expires", "DAYS", .help = "refuse the key after so many days, 1 to 3650"},
     {"requests-per-minute", "N", .help = "the most requests in a minute"},
+    {"open-requests", "N", .help = "the most requests and streams at the same time"},
     {"runs", "N", .help = "the most runs at the same time"},
     {"tokens-per-day", "N", .help = "the most tokens of models in a day (UTC)"},
     {"cost-per-day", "N", .help = "the highest cost of models in a day, in the currency of `prices` in tenon.yaml"},

@@ -39,10 +39,11 @@ static tn_value graph_name(const char *file, const struct document *document) {
     tn_value stem = file_stem(file);
     text = value_chars(stem, &length);
     if (config_is_graph_name(text, length)) return stem;
-    (void)command_report(COMMAND_USAGE,
-                         "%s: neither `agent.name` nor the name of the file can be the name of a graph, which has 1 to "
-                         "%u letters, digits, `.`, `_` and `-`; name it in `serve: {graphs: {NAME: FILE}}` of tenon.yaml",
-                         file, CONFIG_GRAPH_NAME_MAX);
+    (void)command_report(
+        COMMAND_USAGE,
+        "%s: neither `agent.name` nor the name of the file can be the name of a graph, which has 1 to "
+        "%u letters, digits, `.`, `_` and `-`; name it in `serve: {graphs: {NAME: FILE}}` of tenon.yaml",
+        file, CONFIG_GRAPH_NAME_MAX);
     value_unref(stem);
     return NULL;
 }

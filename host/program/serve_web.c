@@ -22,6 +22,7 @@
 
 struct serve_web {
     struct host *host;
+    bool quiet;
     struct access *access;
     struct web *web;
     uv_signal_t *hangup; /* opens the log again; owned by libuv from uv_close on */
@@ -58,10 +59,11 @@ static int read_place(const struct arguments *arguments, const struct host *host
 
 static int check_place(const struct serve_place *place) {
     if (config_is_loopback(place->address) || place->tls) return COMMAND_OK;
-    return command_report(COMMAND_USAGE,
-                          "other machines can reach %s, so it needs TLS: expected `serve: {tls: {certificate: FILE, key: "
-                          "FILE}}` in tenon.yaml, or `tls: false` if a proxy in front of it encrypts",
-                          place->address);
+    return command_report(
+        COMMAND_USAGE,
+        "other machines can reach %s, so it needs TLS: expected `serve: {tls: {certificate: FILE, key: "
+        "FILE}}` in tenon.yaml, or `tls: false` if a proxy in front of it encrypts",
+        place->address);
 }
 
 static bool read_pem(tn_value tls, const char *member, tn_value *texts) {
@@ -107,9 +109,10 @@ static int open_access(struct serve_web *web, const struct serve_place *place) {
     if (!web->access)
         code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
     else if (is_public && access_is_empty(web->access))
-        code = command_report(COMMAND_USAGE,
-                              "other machines can reach %s, so clients need a key: create one with `tenon key create NAME`",
-                              place->address);
+        code = command_report(
+            COMMAND_USAGE,
+            "other machines can reach %s, so clients need a key: create one with `tenon key create NAME`",
+            place->address);
     if (generated) {
         command_warn("key %s (until this host ends; `tenon key create` makes lasting ones)", generated);
         explicit_bzero(generated, strlen(generated));
@@ -142,8 +145,8 @@ static void print_served(const struct serve_web *web, const struct serve_place *
     buffer_init(&names, SIZE_MAX);
     for (size_t i = 0; i < value_count(graphs); i++)
         buffer_format(&names, "%s%s", i ? ", " : "", value_chars(value_key_at(graphs, i), NULL));
-    command_warn("%s://%s%s%s:%u serves %s by %s", tls ? "https" : "http", six ? "[" : "", place->address, six ? "]" : "",
-                 port, names.length ? buffer_cstr(&names) : "no graph",
+    command_warn("%s://%s%s%s:%u serves %s by %s", tls ? "https" : "http", six ? "[" : "", place->address,
+                 six ? "]" : "", port, names.length ? buffer_cstr(&names) : "no graph",
                  *protocols ? protocols : "no protocol: no plugin serves one");
     buffer_finish(&names);
 }
@@ -170,13 +173,20 @@ static void watch_hangup(struct serve_web *web) {
 
 /* ---- Opening and closing ---- */
 
+/* The section of tenon.yaml, a new reference. With --quiet there is an access log only if the section names a file. */
+static tn_value web_config(const struct serve_web *web) {
+    tn_value serve = config_serve(host_config(web->host)), log = value_get(serve, "log");
+    tn_value config = serve ? value_ref(serve) : value_object();
+    return web->quiet && (!log || value_text_is(log, "-")) ? value_set_take(config, "log", value_bool(false)) : config;
+}
+
 static int listen_web(struct serve_web *web, const struct serve_place *place) {
     struct error error = ERROR_INIT;
     struct buffer protocols;
     uint16_t port = 0;
-    tn_value tls = NULL;
+    tn_value tls = NULL, config = web_config(web);
     buffer_init(&protocols, SIZE_MAX);
-    const struct web_options options = {.access = web->access, .config = config_serve(host_config(web->host))};
+    const struct web_options options = {.access = web->access, .config = config};
     int code = read_tls(place, &tls);
     if (code == COMMAND_OK && !(web->web = web_new(server_of(web->host), &options, &error)))
         code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
@@ -186,6 +196,7 @@ static int listen_web(struct serve_web *web, const struct serve_place *place) {
         code = command_report_error(COMMAND_RUN_FAILED, &error);
     if (code == COMMAND_OK) print_served(web, place, tls != NULL, port, buffer_cstr(&protocols));
     value_unref(tls);
+    value_unref(config);
     buffer_finish(&protocols);
     error_finish(&error);
     return code;
@@ -198,6 +209,7 @@ int serve_web_open(struct serve_web **out, const struct arguments *arguments, st
     if (code != COMMAND_OK) return code;
     struct serve_web *web = mem_zalloc(sizeof *web);
     web->host = host;
+    web->quiet = argument_given(arguments, "quiet");
     *out = web;
     code = open_access(web, &place);
     if (code == COMMAND_OK) code = listen_web(web, &place);

@@ -3,6 +3,7 @@
  */
 #include "host/server/web/web.h"
 #include "adl/value/memory.h"
+#include "host/base/config/config.h"
 #include "host/base/container_of.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/server/server.h"
@@ -14,8 +15,9 @@ static const struct {
     const char *name;
     int64_t otherwise;
 } listen_limits[] = {
-    {"connections", 16384}, {"connections_per_address", 4096}, {"headers_bytes", 32768}, {"headers_ms", 10000},
-    {"idle_ms", 60000},     {"body_bytes", WEB_BODY_DEFAULT},  {"write_bytes", 1 << 20}, {"message_bytes", 1 << 20},
+#define LISTEN_LIMIT(name, least, most, otherwise, documentation) {#name, otherwise},
+    CONFIG_LISTEN_LIMITS(LISTEN_LIMIT)
+#undef LISTEN_LIMIT
 };
 
 static int64_t limit_of(tn_value config, const char *name, int64_t otherwise) {
@@ -48,7 +50,7 @@ struct web *web_new(struct server *server, const struct web_options *options, st
     web->access = options->access;
     web->listen = limits_of(config);
     web->config = config ? value_ref(config) : NULL;
-    web->open_max = (size_t)limit_of(config, "open_requests", WEB_OPEN_MAX);
+    web->open_max = (size_t)limit_of(config, "open_requests", CONFIG_OPEN_REQUESTS);
     web->origin.hosts = value_get(config, "hosts");
     web->origin.origins = value_get(config, "origins");
     buffer_init(&web->text, SIZE_MAX);

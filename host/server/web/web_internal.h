@@ -18,10 +18,9 @@
 struct plugin;
 struct plugin_caller;
 
-#define WEB_OPEN_MAX      16384u      /* open requests, if `serve: {limits: {open_requests}}` sets no other number */
-#define WEB_BODIES_MAX    (256 << 20) /* bytes of bodies that are being received; then 503 */
-#define WEB_BODY_DEFAULT  (1 << 20)   /* of a route without `max` */
-#define WEB_BODY_MAX      (64 << 20)  /* of a body that is given as a whole */
+#define WEB_BODIES_MAX    (256 << 20)        /* bytes of bodies that are being received; then 503 */
+#define WEB_BODY_DEFAULT  (1 << 20)          /* of a route without `max` */
+#define WEB_BODY_MAX      (64 << 20)         /* of a body that is given as a whole */
 #define WEB_UPLOAD_MAX    ((int64_t)1 << 30) /* of a streamed one */
 #define WEB_UNREAD_MAX    (16 << 20) /* bytes that a plugin writes although it was told TN_SERVER_FULL; then abort */
 #define WEB_HEADERS_MAX   64u        /* headers of a response; then TN_INVALID */
