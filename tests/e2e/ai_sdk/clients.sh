@@ -1,7 +1,11 @@
-# `tenon serve` for the clients of the AI SDK, versions 6 and 7: one server for all cases of clients.mjs.
+# `useChat` of the AI SDK, versions 6 and 7, against one server: the cases of clients.mjs.
 npm_packages ai6 ai7
-cp "$SOURCE"/tests/e2e/ai_sdk/graphs/*.yaml .
 cp "$SOURCE/tests/e2e/ai_sdk/clients.mjs" "$work"
-printf 'store: {use: sqlite, path: chats.db}\nserve: {port: 0, log: false}\n' >tenon.yaml
-server_start "$TENON" serve [a-su-z]*.yaml text.yaml tools.yaml
-wait_until grep -q 'serves .* by ' "$work/server.err"
+web_start
+run timeout 120 node "$work/clients.mjs" "$url" "$key" ai6
+expect_code 0
+if node24; then
+    run timeout 120 "$node24" "$work/clients.mjs" "$url" "$key" ai7
+    expect_code 0
+fi
+web_stop
