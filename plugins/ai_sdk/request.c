@@ -40,8 +40,7 @@ static tn_value data_part(struct chat_request *request, const char *url, uint64_
     static const char mark[] = ";base64,";
     const char *data = strstr(url, mark);
     uint64_t left = data != NULL ? length - (uint64_t)(data - url) - (sizeof mark - 1) : 0;
-    if (data == NULL || strchr(url, ',') != data + sizeof mark - 2 ||
-        !tn_is_base64(data + sizeof mark - 1, left)) {
+    if (data == NULL || strchr(url, ',') != data + sizeof mark - 2 || !tn_is_base64(data + sizeof mark - 1, left)) {
         (void)refuse(request, "A file part has a data: URL that is not valid base64 (`data:TYPE;base64,DATA`).");
         return NULL;
     }
@@ -145,7 +144,7 @@ static bool check_message(struct chat_request *request, tn_value message) {
 static bool read_earlier(struct chat_request *request, tn_value message) {
     tn_value parts = tn_get(message, "parts"), content = tn_build("[]");
     bool user = serving_is(tn_get(message, "role"), "user"), valid = true;
-    if (serving_is(tn_get(message, "role"), "system")) { /* the author of the graph decides what the model is told */
+    if (serving_is(tn_get(message, "role"), "system")) { /* the author of the graph writes the instructions */
         tn_release(content);
         return true;
     }
@@ -228,7 +227,8 @@ static bool content_is_text(tn_value content) {
 
 bool chat_request_fits(struct chat_request *request, const struct serving_graph *graph) {
     if (graph->input == SERVING_MESSAGES || content_is_text(tn_get(request->user, "content"))) return true;
-    return refuse(request, "The graph `%.100s` accepts only texts, because it has no channel of messages.", graph->name);
+    return refuse(request, "The graph `%.100s` accepts only texts, because it has no channel of messages.",
+                  graph->name);
 }
 
 void chat_request_finish(struct chat_request *request) {
