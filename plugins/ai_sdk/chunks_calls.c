@@ -110,12 +110,15 @@ static void input_available(struct chunks *chunks, struct call *call, tn_value i
                                "toolName", call->name, "input", input));
 }
 
-static void input_failed(struct chunks *chunks, struct call *call, const char *reason) {
-    call->state = CALL_ENDED;
+/* The call stays open if its tool reports the mistake, too. */
+static void input_failed(struct chunks *chunks, struct call *call, enum call_state state, const char *reason) {
+    const char *text = call->arguments.bytes != NULL ? call->arguments.bytes : "";
+    call->state = state;
     call->stream = NULL;
+    tn_release(call->input);
+    call->input = tn_text(text);
     send_take(chunks, tn_build("{s:s, s:s, s:s, s:s, s:s}", "type", "tool-input-error", "toolCallId", call->id,
-                               "toolName", call->name, "input",
-                               call->arguments.bytes != NULL ? call->arguments.bytes : "", "errorText", reason));
+                               "toolName", call->name, "input", text, "errorText", reason));
     tn_text_free(&call->arguments);
 }
 
@@ -161,13 +164,13 @@ void calls_stream_end(struct chunks *chunks, const struct stream *stream, bool d
         bool empty = call->arguments.length == 0;
         tn_value input = tn_from_json(empty ? "{}" : call->arguments.bytes, empty ? 2 : call->arguments.length);
         if (discarded)
-            input_failed(chunks, call, "The answer was discarded, and the model is asked again.");
+            input_failed(chunks, call, CALL_ENDED, "The answer was discarded, and the model is asked again.");
         else if (call->arguments.status == TN_LIMIT)
             call->stream = NULL; /* the message has the whole input */
         else if (input != NULL)
             input_available(chunks, call, tn_retain(input));
         else
-            input_failed(chunks, call, "The arguments are not valid JSON.");
+            input_failed(chunks, call, CALL_OPEN, "The arguments are not valid JSON.");
         tn_release(input);
     }
 }
@@ -185,6 +188,11 @@ void calls_start(struct chunks *chunks, tn_value tool_call) {
         input_available(chunks, call, input);
     else
         tn_release(input);
+}
+
+void calls_end(struct chunks *chunks, const char *id) {
+    struct call *call = call_by_id(chunks, id);
+    if (call != NULL) call->state = CALL_ENDED;
 }
 
 bool calls_are_known(const struct chunks *chunks, tn_value calls) {

@@ -21,6 +21,7 @@ void chunks_continue(struct chunks *chunks, tn_value parts) {
         const char *id = tn_get_text(part, "toolCallId", "");
         if (strncmp(id, prefix, sizeof prefix - 1) != 0 || strcmp(part_state(part), "approval-responded") != 0)
             continue;
+        calls_end(chunks, id);
         if (serving_true(tn_get(approval, "approved")))
             send_take(chunks, tn_build("{s:s, s:s, s:{s:b}}", "type", "tool-output-available", "toolCallId", id,
                                        "output", "approved", 1));

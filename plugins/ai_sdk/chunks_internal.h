@@ -85,6 +85,8 @@ void calls_stream_end(struct chunks *chunks, const struct stream *stream, bool d
 void calls_start(struct chunks *chunks, tn_value tool_call);
 /* A message of the type tool. */
 void calls_result(struct chunks *chunks, tn_value message);
+/* The client gets no more of the call with this id. */
+void calls_end(struct chunks *chunks, const char *id);
 /* What a tool has returned, from the content of its message. A new reference. */
 tn_value calls_output(tn_value content);
 /* The calls of the client's parts. */

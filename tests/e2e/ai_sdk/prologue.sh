@@ -10,7 +10,7 @@ web_start() {
     wait_until eval 'grep -q " serves " web.err || ! kill -0 $web'
     kill -0 "$web" 2>/dev/null || { cat web.err >&2; fails "the host did not start"; }
     url=$(grep -o 'http://[0-9.:]*' web.err | head -n 1)
-    key=$(grep -o 'tn_[A-Za-z0-9_-]*' web.out web.err | head -n 1 | cut -d: -f2)
+    key=$(sed -n "s/.*key \(tn_[A-Za-z0-9_-]*\).*/\1/p" web.out web.err | head -n 1) # none if the store has keys
 }
 web_stop() {
     kill -"${1:-TERM}" "$web"
