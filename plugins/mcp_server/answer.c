@@ -61,9 +61,9 @@ static void fail_missing_take(struct exchange *exchange, tn_value missing) {
 
 static tn_value state_content(const struct exchange *exchange) {
     const char *name = tn_get_text(exchange->params, "name", tn_get_text(exchange->params, "uri", ""));
-    return tn_build("{s:s, s:s*, s:s, s:s, s:s, s:V, s:I}", "run", exchange->run_id, "thread",
+    return tn_build("{s:s, s:s*, s:s, s:s, s:s, s:V, s:I, s:I}", "run", exchange->run_id, "thread",
                     exchange->thread[0] != '\0' ? exchange->thread : NULL, "method", exchange->method->name, "name", name,
-                    "owner", exchange->owner, "ids", questions_ids(exchange->questions), "expires",
+                    "owner", exchange->owner, "ids", questions_ids(exchange->questions), "steps", exchange->steps, "expires",
                     serving_now_s() + MCPS_STATE_TTL_S);
 }
 
@@ -114,6 +114,7 @@ void call_ask(struct exchange *exchange, tn_value report) {
     tn_value missing = NULL, answers = NULL;
     tn_release(exchange->questions);
     exchange->questions = questions_new(tn_get(report, "interrupts"));
+    exchange->steps = tn_get_int(report, "steps", 0);
     tn_value requests = questions_requests(exchange->questions, exchange->capabilities, &missing);
     if (requests == NULL) {
         fail_missing_take(exchange, missing);
@@ -204,7 +205,7 @@ static void TN_ABI on_run(void *user, int32_t status, tn_value value) {
         return;
     }
     tn_value questions = questions_new(tn_get(report, "interrupts")), ids = questions_ids(questions);
-    bool same = tn.value->equal(ids, exchange->state_ids) == 1; /* the ids of the state */
+    bool same = tn.value->equal(ids, exchange->state_ids) == 1 && tn_get_int(report, "steps", 0) == exchange->steps;
     tn_release(questions);
     tn_release(ids);
     if (same)
@@ -227,6 +228,7 @@ bool call_resume(struct exchange *exchange) {
     exchange->run_id = serving_text_copy(tn_get_text(content, "run", ""));
     (void)snprintf(exchange->thread, sizeof exchange->thread, "%.60s", tn_get_text(content, "thread", ""));
     exchange->state_ids = tn_retain(tn_get(content, "ids"));
+    exchange->steps = tn_get_int(content, "steps", 0);
     tn_release(content);
     serving_call_take(&exchange->plugin->serving, exchange->caller, "run/get",
                       tn_build("{s:s}", "run_id", exchange->run_id), on_run, exchange, &exchange->call);

@@ -38,6 +38,7 @@ struct exchange {
     struct events events;
     char thread[64];
     char *run_id;
+    int64_t steps;  /* of the run that waits: an old requestState is not accepted for a later question */
     uint64_t asked; /* requests of the server that wait for a response */
     bool answering; /* the run is continued with answers of this request */
 };
