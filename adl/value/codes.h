@@ -283,7 +283,7 @@
          "The thread has waited for answers for longer than `limits.interrupt_hours` of tenon.yaml. Give it " \
          "new input with `replace` (on the command line --replace), or remove it.") \
     CODE(EXISTS, false, "Other", \
-         "A thread or an open run with that id already exists.") \
+         "A thread, an open run or a key with that name already exists.") \
     CODE(STORE, true, "Other", \
          "The store could not read or write.") \
     CODE(INVALID, false, "Other", \

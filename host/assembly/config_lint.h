@@ -53,6 +53,8 @@ void config_lint_budget(const struct host *host, const struct document *document
 void config_lint_work(struct host *host, config_lint_fn *report, void *user);
 /* Reports schedules with a wrong cron expression, or with a time zone that this machine does not know. */
 void config_lint_schedules(struct host *host, config_lint_fn *report, void *user);
+/* Names in `serve`, its documents, and the files of TLS. */
+void config_lint_serve(struct host *host, config_lint_fn *report, void *user);
 /* Reports entries of `files.roots` that are not folders, and the root folder, below which is every file. */
 void config_lint_files(struct host *host, config_lint_fn *report, void *user);
 

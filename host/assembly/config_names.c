@@ -9,6 +9,7 @@
 #include "adl/document/graph_schema.h"
 #include "adl/schema/schema.h"
 #include "host/assembly/host.h"
+#include "host/assembly/protocols.h"
 #include "host/base/config/config.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
@@ -16,6 +17,7 @@
 #include "host/plugin/registry/registry.h"
 #include <string.h>
 #include <tenon/http_client.h>
+#include <tenon/http_server.h>
 #include <tenon/store.h>
 
 #define NAMES_MAX   1000u /* names of one kind */
@@ -24,7 +26,7 @@
 
 /* Objects of names and a line about each; `sections` and `options` have schemas. */
 struct config_names {
-    tn_value plugins, stores, clients, providers, prices, tools, secrets, runners, documents;
+    tn_value plugins, stores, clients, servers, protocols, providers, prices, tools, secrets, runners, documents;
     tn_value sections, options;
 };
 
@@ -87,6 +89,9 @@ static void visit_plugin(void *user, struct plugin *plugin) {
     names_add_take(&names->plugins, value_text(plugin_id(plugin)), plugin_title(plugin));
     add_provider(&names->stores, plugin, TN_STORE_DRAFT);
     add_provider(&names->clients, plugin, TN_HTTP_CLIENT_DRAFT);
+    add_provider(&names->servers, plugin, TN_HTTP_SERVER_DRAFT);
+    if (protocol_is_served_by(plugin))
+        names_add_take(&names->protocols, value_text(plugin_id(plugin)), plugin_title(plugin));
     if (value_count(names->sections) < NAMES_MAX && section_is_usable(section))
         names->sections =
             value_set_take(names->sections, plugin_id(plugin), section_schema(section, plugin_id(plugin)));
@@ -155,9 +160,10 @@ static tn_value names_of_kind(const struct config_names *names, tn_value kind) {
         const char *kind;
         tn_value names;
     } kinds[] = {
-        {"plugin", names->plugins},  {"store", names->stores},   {"http", names->clients},
-        {"model", names->providers}, {"price", names->prices},   {"tool", names->tools},
-        {"secret", names->secrets},  {"runner", names->runners}, {"document", names->documents},
+        {"plugin", names->plugins},      {"store", names->stores},       {"http", names->clients},
+        {"model", names->providers},     {"price", names->prices},       {"tool", names->tools},
+        {"secret", names->secrets},      {"runner", names->runners},     {"document", names->documents},
+        {"http_server", names->servers}, {"protocol", names->protocols},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (value_text_is(kind, kinds[i].kind)) return kinds[i].names;
@@ -276,7 +282,7 @@ static tn_value add_options_take(tn_value schema, tn_value options) {
 
 tn_value config_schema_of_host(const struct host *host) {
     const tn_value none = value_object();
-    struct config_names names = {none, none, none, none, none, none, none, none, none, none, none};
+    struct config_names names = {none, none, none, none, none, none, none, none, none, none, none, none, none};
     const struct catalog *catalog = host_catalog(host);
     tn_value plain = config_schema();
     registry_each_plugin(host_registry(host), visit_plugin, &names);
@@ -286,9 +292,9 @@ tn_value config_schema_of_host(const struct host *host) {
     tn_value schema = fill(plain, &names);
     schema = add_sections_take(schema, names.sections);
     schema = add_options_take(schema, names.options);
-    const tn_value owned[] = {plain,           names.plugins, names.stores,  names.clients,
-                              names.providers, names.prices,  names.tools,   names.secrets,
-                              names.sections,  names.options, names.runners, names.documents};
+    const tn_value owned[] = {plain,         names.plugins,   names.stores,  names.clients,  names.providers,
+                              names.prices,  names.tools,     names.secrets, names.sections, names.options,
+                              names.runners, names.documents, names.servers, names.protocols};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) value_unref(owned[i]);
     return schema;
 }

@@ -84,8 +84,8 @@ const struct catalog *host_catalog(const struct host *host);
 struct search;
 const struct search *host_plugin_search(const struct host *host); /* where it has searched plugins when it was opened */
 /*
- * Resolves `pack:NAME/FILE` or `tenon:NAME`, and verifies the file: *path becomes its path, to be freed with mem_free.
- * TN_NOT_FOUND if the name is an ordinary one. `host` is a struct host, as for registry_options.locate.
+ * Resolves `pack:NAME/FILE`, `tenon:NAME` or `graph:NAME`, and verifies the file: *path becomes its path, to be freed
+ * with mem_free. TN_NOT_FOUND if the name is an ordinary one. `host` is a struct host, as for registry_options.locate.
  */
 int32_t host_locate_file(void *host, const char *name, char **path, struct error *error);
 /* Visits the documents that every document may name: `tenon:NAME`, and those of packs in use, `pack:NAME/FILE`. [any]

@@ -14,6 +14,7 @@
 #include "host/plugin/registry/plugin_search.h"
 #include "host/plugin/registry/registry.h"
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,9 +154,45 @@ static int32_t host_locate_installed(const char *whole, struct catalog_file *fou
     return there ? TN_OK : TN_NOT_FOUND;
 }
 
+/* ---- `graph:NAME` ---- */
+
+#define GRAPH_PREFIX "graph:"
+
+static int32_t host_refuse_graph(const struct host *host, const char *name, struct error *error) {
+    tn_value graphs = config_graphs(host->config);
+    struct buffer names;
+    buffer_init(&names, 1024);
+    for (size_t i = 0; i < value_count(graphs); i++)
+        buffer_format(&names, "%s%s", i ? ", " : "; served: ", value_chars(value_key_at(graphs, i), NULL));
+    error_set(error, TN_NOT_FOUND, "NOT_FOUND", "no graph `%.100s` is served%s", name, buffer_cstr(&names));
+    buffer_finish(&names);
+    return TN_NOT_FOUND;
+}
+
+/* The file of a served graph, borrowed; NULL if no graph has this name. */
+static const char *host_graph_file(const struct host *host, const char *name) {
+    tn_value file = value_get(config_graphs(host->config), name + strlen(GRAPH_PREFIX));
+    return file ? value_chars(file, NULL) : NULL;
+}
+
+static int32_t host_locate(void *user, const char *name, struct catalog_file *found, struct error *error);
+
+static int32_t host_locate_graph(struct host *host, const char *name, struct catalog_file *found, struct error *error) {
+    const char *file = host_graph_file(host, name);
+    char path[PATH_MAX];
+    if (!file) return host_refuse_graph(host, name + strlen(GRAPH_PREFIX), error);
+    if (files_is_special_name(file) && !files_is_graph_name(file)) return host_locate(host, file, found, error);
+    if (!realpath(file, path))
+        return error_set(error, TN_NOT_FOUND, "IO", "the document of the graph `%.100s` cannot be read: %s: %s",
+                         name + strlen(GRAPH_PREFIX), file, strerror(errno));
+    *found = (struct catalog_file){mem_text(path), files_root_of(host->files, path)};
+    return TN_OK;
+}
+
 static int32_t host_locate(void *user, const char *name, struct catalog_file *found, struct error *error) {
-    const struct host *host = user;
+    struct host *host = user;
     struct pack_location location = {NULL, NULL};
+    if (files_is_graph_name(name)) return host_locate_graph(host, name, found, error);
     if (!pack_is_name(name)) return host_locate_installed(name, found, error);
     int32_t status = pack_locate(name, host->config, &location, error);
     if (status == TN_OK) *found = (struct catalog_file){location.path, location.root};
@@ -188,6 +225,8 @@ int32_t host_locate_file(void *host, const char *name, char **path, struct error
     struct catalog_file found = {NULL, NULL};
     struct installed_pack pack;
     if (!files_is_special_name(name)) return TN_NOT_FOUND;
+    const char *file = files_is_graph_name(name) ? host_graph_file(host, name) : NULL;
+    if (file && pack_is_name(file)) name = file;
     int32_t status = host_locate(host, name, &found, error);
     if (status == TN_OK && pack_is_name(name)) { /* the caller reads the file later, so check it now */
         status = pack_inspect(found.root, &pack, error);

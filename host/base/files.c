@@ -272,15 +272,29 @@ static int files_open_from(const struct files *files, const struct source *from,
     return descriptor;
 }
 
+bool files_is_graph_name(const char *name) { return strncmp(name, "graph:", 6) == 0; }
+
 bool files_is_special_name(const char *name) {
-    return strncmp(name, "pack:", 5) == 0 || strncmp(name, "tenon:", 6) == 0;
+    return strncmp(name, "pack:", 5) == 0 || strncmp(name, "tenon:", 6) == 0 || files_is_graph_name(name);
 }
 
-/* Opens `pack:NAME/FILE` or `tenon:NAME`. `scope` is NULL if the operator names it. Returns -1 with the error. */
+char *files_root_of(const struct files *files, const char *path) {
+    char *folder = files_folder_of(path), *root = files_own_root(files, folder);
+    mem_free(folder);
+    return root;
+}
+
+/* Opens `pack:NAME/FILE`, `tenon:NAME` or `graph:NAME`. `scope` is NULL if the operator names it. Returns -1 with the
+ * error. */
 static int files_open_special(const struct files *files, const struct source *from, const struct files_scope *scope,
                               const char *name, struct catalog_file *found, struct error *error) {
     if (!files->locate) {
         error_set(error, TN_UNSUPPORTED, "UNSUPPORTED", "names of packs and of Tenon cannot be used here");
+        return -1;
+    }
+    if (scope && files_is_graph_name(name)) {
+        error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                  "only a client can name a served graph as `graph:NAME`; name the file of the document");
         return -1;
     }
     if (files->locate(files->locate_user, name, found, error) != TN_OK) return -1;
@@ -334,9 +348,7 @@ static int files_open_named(const struct files *files, const char *file, struct 
         file_open_failed(errno, error);
         return -1;
     }
-    char *folder = files_folder_of(found->path);
-    found->root = files_own_root(files, folder);
-    mem_free(folder);
+    found->root = files_root_of(files, found->path);
     return file_open_below("/", found->path + 1, error);
 }
 

@@ -24,6 +24,9 @@
  * (files_set_locate). Every document may name files of Tenon. Files of a pack may be named by those who may read them
  * by their path: the pack's own documents, and documents that are files outside packs.
  *
+ * `graph:NAME` is a document that the operator serves (`serve.graphs` of tenon.yaml, `tenon serve FILE`). Clients name
+ * it; a document cannot, because it could read the text of one that it must not see.
+ *
  * The name is resolved first, and the resolved path, which has no links and no `..`, is then opened one step at a time
  * without following links. A link that is created in between makes the opening fail: it cannot lead out of the root.
  * Only regular files are opened, without blocking. A device that another process puts in the place of a regular file
@@ -66,11 +69,14 @@ struct files *files_new(const char *project, const char *packs, const struct fil
  */
 void files_set_verify(struct files *files,
                       int32_t (*verify)(const char *path, const void *bytes, size_t length, struct error *error));
-/* Finds what `pack:NAME/FILE` or `tenon:NAME` means: a canonical path, and the root of the file. */
+/* Finds what `pack:NAME/FILE`, `tenon:NAME` or `graph:NAME` means: a canonical path, and the root of the file. */
 typedef int32_t files_locate(void *user, const char *name, struct catalog_file *found, struct error *error);
 void files_set_locate(struct files *files, files_locate *locate, void *user);
-/* True if the name begins with `pack:` or `tenon:`. */
+/* True if the name begins with `pack:`, `tenon:` or `graph:`. */
 bool files_is_special_name(const char *name);
+bool files_is_graph_name(const char *name); /* it begins with `graph:` */
+/* The root of a document that the operator names by this canonical path; free it with mem_free. */
+char *files_root_of(const struct files *files, const char *path);
 void files_add_root(struct files *files, const char *folder); /* relative to the working directory; need not exist */
 void files_free(struct files *files);                         /* NULL is allowed */
 

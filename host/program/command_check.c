@@ -131,6 +131,7 @@ static int check_report(const struct check *check) {
         config_lint_files(check->host, warn, &warnings);
         config_lint_work(check->host, warn, &warnings);
         config_lint_schedules(check->host, warn, &warnings);
+        config_lint_serve(check->host, warn, &warnings);
     }
     if (!json && !argument_given(arguments, "quiet")) check_summary(check, errors, warnings);
     bool bad = errors || (warnings && argument_given(arguments, "strict"));

@@ -206,6 +206,8 @@ static void report_schedule(void *user, const char *message) {
     doctor_problem(user, "schedules", message, "INVALID_CONFIG");
 }
 
+static void report_serve(void *user, const char *message) { doctor_problem(user, "serve", message, "INVALID_CONFIG"); }
+
 static void report_file_root(void *user, const char *message) {
     doctor_problem(user, "files", message, "INVALID_CONFIG");
 }
@@ -220,6 +222,7 @@ static void doctor_check_sections(struct doctor_report *report, struct host *hos
     config_lint_files(host, report_file_root, report);
     config_lint_work(host, report_work, report);
     config_lint_schedules(host, report_schedule, report);
+    config_lint_serve(host, report_serve, report);
     config_check_secrets(host_config(host), report_missing_secret, report);
     config_lint_keys(host, report_missing_secret, report);
 }

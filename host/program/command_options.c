@@ -83,6 +83,19 @@ const struct command_option serve_options[] = {
     OPTIONS_END,
 };
 
+const struct command_option key_create_options[] = {
+    {"scope", "SCOPE", .help = "what clients with the key may do (default: run)", .choices = "read|run|admin"},
+    {"owner", "OWNER", .help = "who owns what they create (default: NAME; with --scope admin, the operator)"},
+    {"expires", "DAYS", .help = "refuse the key after so many days, 1 to 3650"},
+    {"requests-per-minute", "N", .help = "the most requests in a minute"},
+    {"runs", "N", .help = "the most runs at the same time"},
+    {"tokens-per-day", "N", .help = "the most tokens of models in a day (UTC)"},
+    {"cost-per-day", "N", .help = "the highest cost of models in a day, in the currency of `prices` in tenon.yaml"},
+    JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
 const struct command_option acp_options[] = {
     {"channel", "NAME", .help = "the channel of the messages (default: messages)"},
     {"accept-changes", .help = "continue sessions even if the document has changed since they started"},

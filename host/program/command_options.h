@@ -35,6 +35,7 @@ extern const struct command_option check_options[];
 extern const struct command_option graph_options[];
 extern const struct command_option fmt_options[];
 extern const struct command_option eval_options[];
+extern const struct command_option key_create_options[];
 extern const struct command_option schedule_list_options[], schedule_run_options[], task_create_options[];
 extern const struct command_option task_list_options[];
 extern const struct command_option task_update_options[];

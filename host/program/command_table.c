@@ -492,6 +492,26 @@ const struct command commands[] = {
      "{\"run_id\":\"019b2d05-7a22-7f01-8c4e-51b2c7d9e0fa\",\"subscription\":1}\n",
      .options = connect_options, .operands_min = 1, .operands_max = 2, .run = command_call},
 
+    {"key create", "NAME", "create a key for clients of `tenon serve` over HTTP",
+     "Prints the key, which is not shown again: the store has only its hash. Clients send it as\n"
+     "`Authorization: Bearer KEY`. NAME and OWNER have 1 to 32 characters: a-z, 0-9, `_`, `.` and `-`. Ids of what\n"
+     "clients with the key create begin with `@OWNER:`, and they reach only these. Several keys may have one owner, "
+     "so\n"
+     "a key is replaced by creating another one with the same owner, and revoking the first. A limit that is not\n"
+     "given is that of `serve.limits` in tenon.yaml.",
+     "$ tenon key create alice --expires 90\ntn_EXAMPLE\n", .options = key_create_options, .operands_min = 1,
+     .operands_max = 1, .run = command_key_create},
+    {"key list", "", "list the keys of clients over HTTP, without their texts",
+     "Shows the name, scope, owner and state of each key, when it was created, and when it expires. Keys that are\n"
+     "revoked or expired are listed for 90 days.",
+     "$ tenon key list\nalice  run  @alice  active  created 2026-11-26T10:00:00Z  expires 2027-02-24T10:00:00Z\n",
+     .options = connect_json_options, .run = command_key_list},
+    {"key revoke", "NAME", "revoke a key",
+     "Hosts that use the store refuse the key within a second, without a restart.",
+     "$ tenon key revoke alice\nalice  run  @alice  revoked  created 2026-11-26T10:00:00Z  revoked "
+     "2026-11-26T11:00:00Z\n",
+     .options = connect_json_options, .operands_min = 1, .operands_max = 1, .run = command_key_revoke},
+
     {"serve", "--socket PATH", "keep a host running for clients",
      "Clients connect to the socket, call the methods (`tenon reference methods`) and receive events, as JSON-RPC "
      "2.0:\n"

@@ -24,7 +24,7 @@ static int32_t check_name(const struct method_call *call, const char *name, stru
     if (client_names_files(call->client) || files_is_special_name(name)) return TN_OK;
     return error_set(error, TN_FAILED, "PERMISSION_DENIED",
                      "`document`: %s may not name files of the host by their path (found `%.200s`); expected a "
-                     "document of a pack, as `pack:NAME/FILE`, or its text in `text`",
+                     "document of a pack, as `pack:NAME/FILE`, a served graph, as `graph:NAME`, or its text in `text`",
                      client_name(call->client), name);
 }
 

@@ -9,7 +9,7 @@
 
 extern const struct method_handler host_methods[], plugin_methods[], document_methods[], run_methods[],
     thread_methods[], task_methods[], work_methods[], schedule_methods[], artifact_methods[], memory_methods[],
-    tool_methods[], model_methods[], pack_methods[];
+    tool_methods[], model_methods[], pack_methods[], graph_methods[], key_methods[];
 
 /*
  * The operation of the state kernel with the name of the method and a dot: `task.create` for `task/create`. The

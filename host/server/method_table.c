@@ -31,7 +31,9 @@
     X(memory)                                                                                                          \
     X(tool)                                                                                                            \
     X(model)                                                                                                           \
-    X(pack)
+    X(pack)                                                                                                            \
+    X(graph)                                                                                                           \
+    X(key)
 
 #define METHOD_FILE(name)                                                                                              \
     extern const char methods_##name##_text[];                                                                         \

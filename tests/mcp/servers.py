@@ -1,6 +1,6 @@
 """servers.py: the plugin tenon.mcp against third-party servers, and the conformance suite of the protocol.
 
-MODULES is the folder where npm installed them (package.json beside this file), NODE24 the program that runs them.
+MODULES is the folder with the packages of npm, NODE24 the program that runs them.
 """
 import json
 import os

@@ -20,7 +20,7 @@ def is_beta(body):
 
 
 def main():
-    sdk, drive = Sdk("@anthropic-ai/sdk@1.12.0"), d.Drive("anthropic")
+    sdk, drive = Sdk("@anthropic-ai/sdk"), d.Drive("anthropic")
     requests = bodies(drive, [(name, case(*row[:2])) for name, row in REQUESTS.items()])
     refused = {"status": 400, "body": "{}"}
     next_requests = [

@@ -10,7 +10,6 @@ import os
 import drive as d
 from sdk import Sdk
 
-PACKAGE = "@google/genai@2.32.0"
 REQUEST_TYPES = """
 import type {
   Content, GenerateContentConfig, GenerationConfig, SafetySetting, Tool, ToolConfig,
@@ -76,7 +75,7 @@ def next_requests():
 
 
 def main():
-    sdk = Sdk(PACKAGE)
+    sdk = Sdk("@google/genai")
     types = os.path.join(os.path.dirname(sdk.modules), "wire.ts")
     with open(types, "w", encoding="utf-8") as file:
         file.write(REQUEST_TYPES)

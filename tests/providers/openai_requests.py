@@ -217,7 +217,7 @@ def check_members(requests):
 
 
 def main():
-    sdk = Sdk("openai@6.49.0")
+    sdk = Sdk("openai6")
     drive = d.Drive("openai")
     named = [("chat", name, *row) for name, row in {**BOTH, **CHAT}.items()]
     named += [("responses", name, *row) for name, row in {**BOTH, **RESPONSES}.items()]
@@ -244,9 +244,9 @@ def main():
     ]
     embedded = drive([embed])[0]
     d.check(embedded["output"]["embeddings"] == [[1], [2]], f"embeddings: {embedded}")
-    sdk.check("openai/resources/chat/completions/completions.d.ts", "ChatCompletionCreateParams", chat)
-    sdk.check("openai/resources/responses/responses.d.ts", "ResponseCreateParams", responses)
-    sdk.check("openai/resources/embeddings.d.ts", "EmbeddingCreateParams", [("embed", embedded["requests"][0]["json"])])
+    sdk.check("openai6/resources/chat/completions/completions.d.ts", "ChatCompletionCreateParams", chat)
+    sdk.check("openai6/resources/responses/responses.d.ts", "ResponseCreateParams", responses)
+    sdk.check("openai6/resources/embeddings.d.ts", "EmbeddingCreateParams", [("embed", embedded["requests"][0]["json"])])
     d.finish()
 
 

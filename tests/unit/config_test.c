@@ -114,6 +114,37 @@ static void reads_every_key(void **state) {
     config_free(config);
 }
 
+static void reads_what_is_served(void **state) {
+    (void)state;
+    char first[512];
+    struct config *config = read_text("serve:\n"
+                                      "  graphs: {a: ./a.yaml, b: \"tenon:pdca\"}\n"
+                                      "  tls: {certificate: ~/c.pem, key: /k}\n"
+                                      "  hosts: h\n"
+                                      "  log: x.log\n",
+                                      first, sizeof first);
+    assert_string_equal(first, "");
+    tn_value serve = config_serve(config);
+    assert_true(value_text_is(value_get(config_graphs(config), "a"), "/etc/p/./a.yaml"));
+    assert_true(value_text_is(value_get(config_graphs(config), "b"), "tenon:pdca"));
+    assert_true(value_text_is(value_get(value_get(serve, "tls"), "certificate"), path_in_folder("home/c.pem")));
+    assert_true(value_text_is(value_at(value_get(serve, "hosts"), 0), "h"));
+    assert_true(value_text_is(value_get(serve, "log"), "/etc/p/x.log"));
+    config_add_graph(config, "c", "c.yaml");
+    assert_int_equal(value_count(config_graphs(config)), 3);
+    config_free(config);
+    config = read_text("serve:", first, sizeof first);
+    assert_non_null(config_serve(config));
+    config_free(config);
+    config = config_empty();
+    assert_null(config_serve(config));
+    config_add_graph(config, "c", "c.yaml");
+    assert_true(value_text_is(value_get(config_graphs(config), "c"), "c.yaml"));
+    config_free(config);
+    assert_true(config_is_loopback("127.8.0.1") && config_is_loopback("::1"));
+    assert_false(config_is_loopback("0.0.0.0") || config_is_loopback("::") || config_is_loopback("localhost"));
+}
+
 static void reports_mistakes_with_position(void **state) {
     (void)state;
     static const struct {
@@ -154,6 +185,17 @@ static void reports_mistakes_with_position(void **state) {
         {"plugins: {processes: {a.b: 257}}", "`plugins.processes.a.b`: found 257, expected a number from 1 to 256"},
         {"plugins: {processes: {a.b: all}}", "`plugins.processes.a.b`: found `all`, expected a number from 1 to 256"},
         {"plugins: {processes: 4}", "`plugins.processes`: found int, expected a mapping of plugin ids"},
+        {"serve: 5", "`serve`: found int, expected a mapping, for example with `graphs`"},
+        {"serve: {grahps: {}}", "found the key `grahps`, which `serve` does not have; did you mean `graphs`?"},
+        {"serve: {address: localhost}", "`serve.address`: found `localhost`, expected an IP address of this machine"},
+        {"serve: {port: 65536}", "`serve.port`: found 65536, expected a whole number from 0 to 65535"},
+        {"serve: {tls: {certificate: a}}", "`serve.tls`: found object, expected {certificate: FILE, key: FILE}"},
+        {"serve: {origins: [app]}", "`serve.origins`: found `app`, expected the origin of a web page"},
+        {"serve: {graphs: {a/b: c}}", "`serve.graphs`: found the name `a/b`, expected 1 to 64 letters, digits"},
+        {"serve: {graphs: {a: 5}}", "`serve.graphs.a`: found 5, expected a document: a path, `tenon:NAME`"},
+        {"serve: {limits: {runs: 0}}", "`serve.limits.runs`: found 0, expected 1 to 10000"},
+        {"serve: {limits: {rnus: 1}}", "which `serve.limits` does not have; did you mean `runs`?"},
+        {"serve: {log: 5}", "`serve.log`: found 5, expected the path of a file, `-` for standard error, or false"},
         {"schedules: [a]", "`schedules`: found array, expected a mapping of names to schedules"},
         {"schedules: {a/b: {every: 1m, task: {type: w}}}", "found the name `a/b`, expected 1 to 100 letters, digits"},
         {"schedules: {a: 5}", "`schedules.a`: found int, expected a mapping with `cron`, `every` or `at`, and `task`"},
@@ -628,6 +670,7 @@ static void replaces_secrets_in_values(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_key),
+        cmocka_unit_test(reads_what_is_served),
         cmocka_unit_test(reports_mistakes_with_position),
         cmocka_unit_test(never_quotes_a_secret),
         cmocka_unit_test(keeps_only_valid_keys),

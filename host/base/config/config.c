@@ -14,7 +14,7 @@
             &(config)->admins, &(config)->models, &(config)->providers, &(config)->prices, &(config)->secrets,         \
             &(config)->limits, &(config)->work, &(config)->tools, &(config)->trust, &(config)->registries,             \
             &(config)->installs, &(config)->roots, &(config)->schedules, &(config)->store, &(config)->http,            \
-            &(config)->calls, &(config)->memory                                                                        \
+            &(config)->calls, &(config)->memory, &(config)->serve                                                      \
     }
 
 struct config *config_empty(void) {
@@ -134,6 +134,9 @@ void config_set_models_take(struct config *config, tn_value models) {
 tn_value config_work(const struct config *config) { return config && value_count(config->work) ? config->work : NULL; }
 
 tn_value config_schedules(const struct config *config) { return config ? config->schedules : NULL; }
+
+tn_value config_serve(const struct config *config) { return config ? config->serve : NULL; }
+tn_value config_graphs(const struct config *config) { return config ? value_get(config->serve, "graphs") : NULL; }
 
 tn_value config_prices(const struct config *config) { return config ? config->prices : NULL; }
 tn_value config_model_retry(const struct config *config) { return config ? value_get(config->calls, "retry") : NULL; }

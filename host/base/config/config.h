@@ -23,6 +23,7 @@
  *     limits: {concurrency: 64, workers: 16}
  *     tools: {approval: {"effect:destructive": ask, shell.run: deny}, audit: ./audit.jsonl}
  *     schedules: {nightly: {cron: "0 3 * * *", timezone: Europe/Berlin, task: {type: report}}}
+ *     serve: {port: 8700, graphs: {support: ./support.yaml}}      # what `tenon serve` offers over HTTP
  *     log: info
  *
  * There are two files. The project's tenon.yaml is searched from the working directory upwards, except in installed
@@ -55,6 +56,24 @@ struct diagnostics;
     LIMIT(thread_days, 0, 36500, "Days after which `tenon thread gc` deletes a thread that is done.")                  \
     LIMIT(interrupt_hours, 1, 876000, "Hours that a thread waits for an answer. A later answer is an error.")
 
+/*
+ * The keys of `serve.limits` with whole numbers: name, minimum, maximum, documentation. First those of the server, then
+ * those of keys, for which host/data/access/access_keys.h has the same. `cost_per_day` is a number.
+ */
+#define CONFIG_SERVE_LIMITS(LIMIT)                                                                                     \
+    LIMIT(connections, 1, 1000000, "Connections at the same time.")                                                    \
+    LIMIT(connections_per_address, 1, 1000000, "Connections of one address at the same time.")                         \
+    LIMIT(open_requests, 1, 1000000, "Requests and streams at the same time.")                                         \
+    LIMIT(headers_bytes, 1024, 1048576, "Bytes of the request line and the headers.")                                  \
+    LIMIT(headers_ms, 100, 600000, "Time from the first byte of a request to the end of its headers.")                 \
+    LIMIT(idle_ms, 100, 86400000, "Time in which no byte of a connection moves.")                                      \
+    LIMIT(body_bytes, 0, 1073741824, "Bytes of a body, unless its route has another limit.")                           \
+    LIMIT(write_bytes, 1024, 1073741824, "Bytes of a response that wait for a slow client.")                           \
+    LIMIT(message_bytes, 1, 1073741824, "Bytes of a WebSocket message.")                                               \
+    LIMIT(requests_per_minute, 1, 1000000, "Requests of one key in a minute.")                                         \
+    LIMIT(runs, 1, 10000, "Runs of one key at the same time.")                                                         \
+    LIMIT(tokens_per_day, 1, 1000000000000, "Tokens of models of one key in a day (UTC).")
+
 /* A row of config_keys.def. */
 struct config_key {
     const char *parent; /* the key that contains this one, for example "plugins"; "" if none does */
@@ -84,6 +103,9 @@ tn_value config_schema(void);
 #define CONFIG_SCHEDULES_MAX     1000u       /* entries of schedules */
 #define CONFIG_SCHEDULE_NAME_MAX 100u        /* bytes of the name of a schedule */
 #define CONFIG_EVERY_MIN_MS      1000        /* the smallest interval of a schedule */
+#define CONFIG_SERVE_LIST_MAX    1000u       /* entries of each list of serve */
+#define CONFIG_GRAPHS_MAX        1000u       /* entries of serve.graphs */
+#define CONFIG_GRAPH_NAME_MAX    64u         /* bytes of the name of a graph */
 #define CONFIG_PUBLIC_KEY_TEXT   45          /* bytes of a public key as text, with the NUL */
 
 struct config *config_empty(void);
@@ -185,6 +207,21 @@ bool config_tool_flag(const struct config *config, const char *key); /* "audit_a
  * that is a path starts at `/`, or as the name of the tenon.yaml.
  */
 tn_value config_work(const struct config *config);
+/*
+ * `serve`: {use?, address?, port?, tls?: {certificate, key} or false, hosts?: [], origins?: [], protocols?: [],
+ * graphs?: {name: file}, tools?: [], limits?: {}, log?: path, "-" or false, drain_seconds?}; NULL without the section.
+ * Paths are resolved as that of `store`.
+ */
+#define CONFIG_SERVE_ADDRESS "127.0.0.1"
+#define CONFIG_SERVE_PORT    8700
+tn_value config_serve(const struct config *config);
+tn_value config_graphs(const struct config *config); /* serve.graphs: {name: file}; may be NULL */
+/* Adds a graph that the command line names. May be called only while the host is being opened. */
+void config_add_graph(struct config *config, const char *name, const char *file);
+/* 1 to CONFIG_GRAPH_NAME_MAX letters, digits, `.`, `_` and `-`; the first one is a letter or a digit. */
+bool config_is_graph_name(const char *name, size_t length);
+bool config_is_address(const char *text);  /* an IP address */
+bool config_is_loopback(const char *text); /* one that only this machine can reach */
 int64_t config_limit(const struct config *config, const char *name, int64_t default_value);
 /* `loops`: 1 to CONFIG_LOOPS_MAX, or CONFIG_LOOPS_AUTO; 1 if not configured. */
 int32_t config_loops(const struct config *config);

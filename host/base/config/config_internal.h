@@ -41,6 +41,7 @@ struct config {
     tn_value registries; /* packs.registries: host -> {user?, password?, plain_http?} */
     tn_value roots;      /* files.roots: resolved paths */
     tn_value schedules;  /* name -> {cron | every | at, task, …}, as in the file */
+    tn_value serve;      /* as config_serve returns it; NULL if not configured */
     int64_t history;     /* as config_history, or CONFIG_HISTORY_UNSET */
     int32_t log;         /* TN_LOG_…, or CONFIG_LOG_UNSET */
     int32_t loops;       /* as config_loops, or CONFIG_LOOPS_UNSET */

@@ -121,6 +121,11 @@ static void config_overlay(struct config *under, const struct config *over) {
         value_unref(under->http);
         under->http = value_ref(over->http);
     }
+    if (over->serve) {
+        tn_value both = value_overlay(under->serve, over->serve);
+        value_unref(under->serve);
+        under->serve = both;
+    }
     if (over->log != CONFIG_LOG_UNSET) under->log = over->log;
     if (over->history != CONFIG_HISTORY_UNSET) under->history = over->history;
     if (over->loops != CONFIG_LOOPS_UNSET) under->loops = over->loops;

@@ -166,6 +166,12 @@ tn_value config_resolve_node(const struct config_reader *reader, const struct tr
     return resolved;
 }
 
+tn_value config_resolve_document(const struct config_reader *reader, const struct tree_node *node) {
+    const char *name = value_chars(node->value, NULL);
+    bool special = strncmp(name, "tenon:", 6) == 0 || strncmp(name, "pack:", 5) == 0;
+    return special ? value_ref(node->value) : config_resolve_node(reader, node);
+}
+
 /* ---- Durations ---- */
 
 bool config_as_duration(const struct tree_node *node, int64_t *ms) {

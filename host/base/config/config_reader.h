@@ -3,8 +3,9 @@
  *
  * config_keys.def has one row for each key. CONFIG_KEY("plugins", plugin_path, "path", …) is the key `path` in the
  * mapping at the key `plugins`; its value is read by config_read_plugin_path. config_read_keys calls that function for
- * each key that it finds. config_plugins.c, config_packs.c, config_models.c, config_schedules.c and config_work.c have
- * the readers of one key at the top and of the keys below it, config_read.c the others, config_reader.c what all use.
+ * each key that it finds. config_plugins.c, config_packs.c, config_models.c, config_schedules.c, config_serve.c and
+ * config_work.c have the readers of one key at the top and of the keys below it, config_read.c the others,
+ * config_reader.c what all use.
  *
  * Each mistake becomes a diagnostic with its position, and reading continues with the next key. Messages do not show
  * values that can contain a secret. A relative path starts at the folder of the file. The files that paths name are not
@@ -87,6 +88,8 @@ char *config_folder_of(const char *name);
 char *config_resolve_path(const struct config_reader *reader, const char *path);
 /* The same for the string `node`; a new reference. */
 tn_value config_resolve_node(const struct config_reader *reader, const struct tree_node *node);
+/* The same for a document, whose name can also be `tenon:NAME` or `pack:NAME/FILE`. */
+tn_value config_resolve_document(const struct config_reader *reader, const struct tree_node *node);
 
 /* False if the value is not a duration, `30s` or a number of seconds; *ms is unchanged then. Reports nothing. */
 bool config_as_duration(const struct tree_node *node, int64_t *ms);

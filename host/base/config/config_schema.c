@@ -38,6 +38,26 @@ static tn_value limit_properties(void) {
     return properties;
 }
 
+/* The same of `serve.limits`. */
+static tn_value serve_limit_properties(void) {
+    tn_value properties = value_object(), limit;
+#define SERVE_LIMIT(name, least, most, documentation)                                                                  \
+    limit = value_set_take(value_object_reserve(5), "type", value_text("integer"));                                    \
+    limit = value_set_take(limit, "title", value_text("`serve.limits." #name "` in tenon.yaml"));                      \
+    limit = value_set_take(limit, "minimum", value_int(least));                                                        \
+    limit = value_set_take(limit, "maximum", value_int(most));                                                         \
+    properties = value_set_take(properties, #name, schema_describe_take(limit, value_text(documentation)));
+    CONFIG_SERVE_LIMITS(SERVE_LIMIT)
+#undef SERVE_LIMIT
+    limit = value_set_take(value_object_reserve(5), "type", value_text("number"));
+    limit = value_set_take(limit, "title", value_text("`serve.limits.cost_per_day` in tenon.yaml"));
+    limit = value_set_take(limit, "minimum", value_int(0));
+    limit = value_set_take(limit, "maximum", value_int(1000000000000));
+    return value_set_take(
+        properties, "cost_per_day",
+        schema_describe_take(limit, value_text("Cost of models of one key in a day (UTC), from `prices`.")));
+}
+
 static tn_value mapping_properties(const char *parent, tn_value forms);
 
 static tn_value key_schema(const struct config_key *key, tn_value form, tn_value forms) {
@@ -49,6 +69,8 @@ static tn_value key_schema(const struct config_key *key, tn_value form, tn_value
     tn_value properties = value_object();
     if (!*key->parent)
         properties = strcmp(key->name, "limits") == 0 ? limit_properties() : mapping_properties(key->name, forms);
+    else if (strcmp(key->parent, "serve") == 0 && strcmp(key->name, "limits") == 0)
+        properties = serve_limit_properties();
     if (value_count(properties) == 0) return schema;
     schema = value_set_take(schema, "properties", properties);
     return value_set_take(schema, "additionalProperties", value_bool(false));

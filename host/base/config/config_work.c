@@ -27,10 +27,6 @@ static void work_store_take(tn_value *into, const struct work_key *key, tn_value
 
 /* ---- Values ---- */
 
-static bool is_special_name(const char *name) {
-    return strncmp(name, "tenon:", 6) == 0 || strncmp(name, "pack:", 5) == 0;
-}
-
 static void read_document(struct config_reader *reader, const struct tree_node *node, const char *where,
                           const struct work_key *key, tn_value *into) {
     const char *name = node->kind == TN_STRING ? value_chars(node->value, NULL) : "";
@@ -38,9 +34,7 @@ static void read_document(struct config_reader *reader, const struct tree_node *
         config_report_value(reader, node, where, "a document: a path, `tenon:NAME` or `pack:NAME/FILE`");
         return;
     }
-    char *path = is_special_name(name) ? mem_text(name) : config_resolve_path(reader, name);
-    work_store_take(into, key, value_string_lossy(path, strlen(path)));
-    mem_free(path);
+    work_store_take(into, key, config_resolve_document(reader, node));
 }
 
 static void read_component(struct config_reader *reader, const struct tree_node *node, const char *where,

@@ -33,6 +33,7 @@
     COLLECTION(REQUESTS, "requests", "")   /* OPERATION/KEY: the record that an idempotency key created */             \
     COLLECTION(SCHEDULES, "schedules", "") /* NAME: until when the due times of a schedule are handled */              \
     COLLECTION(MEMORIES, "memories", "")   /* NAMESPACE/…/KEY */                                                     \
+    COLLECTION(KEYS, "keys", "")           /* NAME: a key of the HTTP server, as a hash (data/access) */               \
     COLLECTION(CACHE, "cache", "")         /* NODE/SLOT: results of nodes with `cache: {store: true}` */               \
     COLLECTION(HOSTS, "hosts", "")         /* ID: a host that uses the store now (store_state.h); never copied */      \
     COLLECTION(STATE, "store", "")         /* `copy`: the store is the target of an unfinished copy; never copied */

@@ -1,12 +1,13 @@
 /*
  * access.h - who a request comes from: named keys, which are kept as hashes.
  *
- * The keys of the store (collection `keys`) are in memory; a change by another process (`tenon key create`, `revoke`)
- * is noticed within a second. If the store is unavailable, the keys that were known stay valid. A host without keys
+ * The keys of the store (host/data/access) are in memory; a change by another process (`tenon key create`, `revoke`) is
+ * noticed within a second. If the store is unavailable, the keys that were known stay valid. A host without keys
  * generates one, which lives as long as the host.
  *
- *     struct access *access = access_new(server, &options, &error);
- *     const struct access_key *key = access_check(access, secret, &refusal);     // in each request
+ *     char *generated;
+ *     struct access *access = access_new(server, &generated, &error);
+ *     const struct access_key *key = access_check(access, text, length);          // in each request
  *
  * Thread: [loop].
  */
@@ -20,6 +21,9 @@
 struct access;
 struct server;
 
+#define ACCESS_GENERATED_OWNER "local" /* the owner of the generated key; its name is ACCESS_GENERATED */
+#define ACCESS_POLL_MS         1000    /* the store is asked for changes so often */
+
 struct access_key {
     const char *name;
     enum method_scope scope;
@@ -29,14 +33,20 @@ struct access_key {
     tn_value limits;
 };
 
-/* *generated is the text of a generated key, to be shown once; free it with mem_free; NULL if there are keys. */
+/*
+ * Reads the keys of the store; runs the loop until then. *generated is the text of a generated key (scope `run`), to be
+ * shown once; free it with mem_free; NULL if there are keys. `generated` may be NULL: then no key is generated. The
+ * error is that of the store. `server` must outlive the result.
+ */
 struct access *access_new(struct server *server, char **generated, struct error *error);
-void access_free(struct access *access); /* NULL is allowed */
+void access_free(struct access *access);           /* NULL is allowed */
+bool access_is_empty(const struct access *access); /* no key can be used now */
 /*
  * The key with this text, borrowed until it is revoked; keep its name, and look again with access_find. NULL: there is
- * no such key, it is revoked or expired. The comparison takes the same time for every text.
+ * no such key, it is revoked or expired. The time that it takes does not depend on which keys there are.
  */
 const struct access_key *access_check(const struct access *access, const char *text, size_t length);
-const struct access_key *access_find(const struct access *access, const char *name); /* NULL: revoked meanwhile */
+/* NULL: revoked or expired meanwhile. */
+const struct access_key *access_find(const struct access *access, const char *name);
 
 #endif

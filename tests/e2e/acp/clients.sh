@@ -13,25 +13,17 @@ edges: [{from: START, to: a}, {from: a, to: END}]
 Y
 left_out=()
 
-install_npm() {
-    command -v npm >/dev/null || return 1
-    cmp -s "$SOURCE/tests/acp/package.json" "$folder/installed.json" && return 0
-    cp "$SOURCE/tests/acp/package.json" "$folder/package.json"
-    HOME=$folder timeout 300 npm install --prefix "$folder" --no-audit --no-fund --ignore-scripts --loglevel=error \
-        --fetch-retries=1 --fetch-timeout=20000 >npm.log 2>&1 || return 1
-    cp "$SOURCE/tests/acp/package.json" "$folder/installed.json"
-}
-if (flock 9 && install_npm) 9>"$folder/lock" && node24; then
-    run timeout 120 "$node24" "$folder/node_modules/acpx/dist/cli.js" --agent "$TENON acp client.yaml --plugins $TEST_NODES" \
+if npm_install acpx @agentclientprotocol/sdk && node24; then
+    run timeout 120 "$node24" "$modules/acpx/dist/cli.js" --agent "$TENON acp client.yaml --plugins $TEST_NODES" \
         --approve-all --json-strict --format json exec hello
     expect_code 0 && expect_in out '"stopReason":"end_turn"' && expect_in out '"optionId":"allow_once"' && expect_in out 'tallied 1'
-    run timeout 120 "$node24" "$folder/node_modules/acpx/dist/cli.js" --agent "$TENON acp client.yaml --plugins $TEST_NODES" \
+    run timeout 120 "$node24" "$modules/acpx/dist/cli.js" --agent "$TENON acp client.yaml --plugins $TEST_NODES" \
         --deny-all --json-strict --format json exec hello
     expect_in out 'the person has rejected it'
-    run timeout 120 "$node24" "$SOURCE/tests/acp/sdk_client.mjs" "$folder/node_modules" "$TENON" acp client.yaml --plugins "$TEST_NODES"
+    run timeout 120 "$node24" "$SOURCE/tests/acp/sdk_client.mjs" "$modules" "$TENON" acp client.yaml --plugins "$TEST_NODES"
     expect_code 0
 else
-    left_out+=("npm could not install acpx and the SDK: $(tail -1 npm.log 2>/dev/null)")
+    left_out+=("$(tail -n 1 "$work/npm.log")")
 fi
 
 install_pip() {

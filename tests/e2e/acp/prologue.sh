@@ -1,11 +1,11 @@
 # Shared by the tests of `tenon acp`: tests/acp/NAME.py is a client. Every message of the agent is validated with the
-# schema of the protocol: the one that npm installs with its package (ACP_SCHEMA), or one in TENON_SUITES.
+# schema of the protocol: the one of its package (ACP_SCHEMA), or one in TENON_SUITES.
 command -v python3 >/dev/null || skips "python3 is not installed"
 export TENON SOURCE TEST_NODES
-acp_modules=$BINARY/tests/acp/node_modules
+npm_install @agentclientprotocol/sdk || true
 schemas() {
     echo "${ACP_SCHEMA:-}"
-    echo "$acp_modules/@agentclientprotocol/sdk/schema/v1/schema.json"
+    echo "$modules/@agentclientprotocol/sdk/schema/v1/schema.json"
     echo "${TENON_SUITES:-$SOURCE/../shared/suites}/acp/schema.json"
 }
 ACP_SCHEMA=$(schemas | while read -r file; do [ ! -f "$file" ] || { echo "$file"; break; }; done)

@@ -11,21 +11,6 @@ lsp_test() {
     expect_code 0
 }
 
-# npm_folder NAME PACKAGE@VERSION…: installs them once, beside the build, in $modules. Skips the test if that is impossible.
-npm_folder() {
-    [ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
-    command -v node >/dev/null && command -v npm >/dev/null || skips "node and npm are not installed"
-    modules=$BINARY/npm/$1
-    mkdir -p "$modules"
-    (
-        flock 9
-        [ "$(cat "$modules/done" 2>/dev/null)" = "${*:2}" ] && exit 0
-        echo '{"private": true}' >"$modules/package.json"
-        cd "$modules"
-        timeout 240 npm install --no-audit --no-fund --ignore-scripts --omit=optional --fetch-retries=1 "${@:2}" && echo "${*:2}" >done
-    ) 9>"$modules/lock" >npm.log 2>&1 || skips "npm could not install ${*:2}: $(tail -1 npm.log)"
-}
-
 # Files for editors: $DOCUMENT has one mistake, `passthroug`, behind characters outside of ASCII; $OTHER is another YAML file.
 editor_files() {
     export DOCUMENT=$PWD/mistake.yaml OTHER=$PWD/compose.yaml
@@ -45,7 +30,8 @@ Y
     printf 'services:\n  web: {image: nginx\n' >"$OTHER"
 }
 
-# python_folder NAME PACKAGE==VERSION…: the same for packages of Python, which python3 then finds.
+# python_folder NAME PACKAGE==VERSION…: installs them once, beside the build, and python3 then finds them. Skips the test if
+# that is impossible.
 python_folder() {
     [ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
     python3 -m pip --version >/dev/null 2>&1 || skips "pip is not installed"
@@ -61,11 +47,7 @@ python_folder() {
     export PYTHONPATH=$folder
 }
 
-# lsp_packages [npm]: the packages of all tests here that need them, for python3, or in $modules.
+# lsp_packages: the packages of all tests here that need them, for python3.
 lsp_packages() {
-    if [ "${1:-}" = npm ]; then
-        npm_folder lsp vscode-jsonrpc@10.0.0 vscode-languageserver-protocol@3.18.5 vscode-textmate@9.3.2 vscode-oniguruma@2.0.1
-    else
-        python_folder lsp pytest-lsp==1.0.1 pygls==2.1.1 lsprotocol==2025.0.0 tree-sitter==0.25.2 tree-sitter-yaml==0.7.2
-    fi
+    python_folder lsp pytest-lsp==1.0.1 pygls==2.1.1 lsprotocol==2025.0.0 tree-sitter==0.25.2 tree-sitter-yaml==0.7.2
 }

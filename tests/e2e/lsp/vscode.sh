@@ -1,11 +1,12 @@
 # The extension for VS Code: packaged as its README says, and run with a stub of VS Code's API.
-npm_folder vsce @vscode/vsce@3.9.2
+command -v npm >/dev/null || skips "npm is not installed"
+npm_packages @vscode/vsce vscode-textmate vscode-oniguruma
 mkdir bin
 # `npx PACKAGE@VERSION ARGUMENT…` with the installed packages, and `code`, which lists what it is asked to install.
 cat >bin/npx <<N
 #!/usr/bin/env bash
 [ "\$1 \$2" = "--yes @vscode/vsce@3.9.2" ] || { echo "unexpected: npx \$*" >&2; exit 1; }
-exec node "$modules/node_modules/@vscode/vsce/vsce" "\${@:3}"
+exec node "$modules/@vscode/vsce/vsce" "\${@:3}"
 N
 printf '#!/usr/bin/env bash\necho "$@" >"%s/installed"\n' "$PWD" >bin/code
 chmod +x bin/*
@@ -47,6 +48,5 @@ editor_files
 export TENON
 run timeout 120 node "$SOURCE/tests/e2e/lsp/vscode.mjs" "$PWD/unpacked/extension" "$DOCUMENT"
 expect_code 0
-lsp_packages npm
 run node "$SOURCE/tests/e2e/lsp/textmate.mjs" "$modules" "$PWD/unpacked/extension"
 expect_code 0

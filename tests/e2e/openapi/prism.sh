@@ -1,18 +1,13 @@
 # Third-party descriptions, served by a mock server that rejects requests that do not match them.
-[ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
-command -v npm >/dev/null || skips "npm is not installed"
-mkdir -p "$BINARY/npm-prism"
-[ -e "$BINARY/npm-prism/node_modules/@stoplight/prism-cli" ] ||
-    timeout 180 npm install --silent --no-audit --no-fund --prefix "$BINARY/npm-prism" @stoplight/prism-cli@5 @readme/oas-examples >npm.log 2>&1 ||
-    skips "npm could not install prism"
-examples=$BINARY/npm-prism/node_modules/@readme/oas-examples
+npm_packages @stoplight/prism-cli @readme/oas-examples
+examples=$modules/@readme/oas-examples
 prisms=0
 # serve DESCRIPTION: starts a mock server for the description. $there is its address, $prism is its process.
 # Each server has a separate log, so the address is never that of the previous server.
 serve() {
     prisms=$((prisms + 1))
     local log=prism-$prisms.log
-    "$BINARY/npm-prism/node_modules/.bin/prism" mock -p 0 --errors "$1" >$log 2>&1 &
+    "$modules/.bin/prism" mock -p 0 --errors "$1" >$log 2>&1 &
     prism=$!
     servers+=($prism)
     listens() { grep -q 'listening on' $log || has_ended $prism; }

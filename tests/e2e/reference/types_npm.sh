@@ -1,18 +1,6 @@
 # `tenon schema typescript` with the compiler of TypeScript, and `tenon schema openrpc` with the meta schema of OpenRPC.
-[ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
-command -v node >/dev/null && command -v npm >/dev/null && command -v python3 >/dev/null ||
-    skips "node, npm or python3 is not installed"
-modules=$BINARY/npm/types
-mkdir -p "$modules"
-(
-    flock 9
-    [ -e "$modules/done" ] && exit 0
-    echo '{"private": true}' >"$modules/package.json"
-    cd "$modules"
-    options="--no-audit --no-fund --ignore-scripts --fetch-retries=1"
-    timeout 240 npm install $options typescript@5.6.3 ajv@8.17.1 ajv-formats@3.0.1 @open-rpc/meta-schema@1.14.9 \
-        @json-schema-tools/meta-schema@1.7.5 && touch done
-) 9>"$modules/lock" >npm.log 2>&1 || skips "npm could not install typescript and the meta schemas: $(tail -1 npm.log)"
+command -v python3 >/dev/null || skips "python3 is not installed"
+npm_packages typescript ajv ajv-formats @open-rpc/meta-schema @json-schema-tools/meta-schema
 
 run tenon schema typescript
 expect_code 0 && [ ! -s "$work/err" ] || fails "cannot print the types for TypeScript"
@@ -38,9 +26,9 @@ export async function wrong(ended: Events["run/ended"]): Promise<void> {
   ended.status * 2; // wrong
 }
 T
-run node "$modules/node_modules/typescript/bin/tsc" --strict --noEmit --target es2020 client.ts
+run node "$modules/typescript/bin/tsc" --strict --noEmit --target es2020 --typeRoots none client.ts
 expect_code 0
-run node "$modules/node_modules/typescript/bin/tsc" --strict --noEmit --target es2020 wrong.ts
+run node "$modules/typescript/bin/tsc" --strict --noEmit --target es2020 --typeRoots none wrong.ts
 [ "$code" != 0 ] || fails "the compiler accepts mistakes"
 diff <(grep -n '// wrong' wrong.ts | cut -d: -f1) <(of 's/^wrong\.ts\(([0-9]+),.*: error .*/\1/p' "$work/out" | sort -nu) ||
     fails "the compiler must report these lines, and no others"

@@ -1,0 +1,110 @@
+/*
+ * methods_graph.c - the graphs that the host serves: methods/graph.yaml.
+ */
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/document/document.h"
+#include "adl/document/inner_file.h"
+#include "adl/source/source.h"
+#include "adl/value/nearest.h"
+#include "host/assembly/host.h"
+#include "host/base/config/config.h"
+#include "host/engine/engine.h"
+#include "host/engine/graph/graph.h"
+#include "host/server/document_description.h"
+#include "host/server/method_call.h"
+#include "host/server/method_internal.h"
+#include "host/server/server.h"
+#include <string.h>
+
+/* {name, document}, and what the description has. */
+static tn_value served_graph(tn_value name, tn_value described) {
+    static const char *const members[] = {"description", "input", "output", "channels"};
+    tn_value shown = value_set_take(value_object_reserve(7), "name", value_ref(name));
+    shown = value_set_take(shown, "document", value_format("graph:%s", value_chars(name, NULL)));
+    tn_value title = value_get(described, "name");
+    if (title) shown = value_set_take(shown, "title", value_ref(title));
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        tn_value member = value_get(described, members[i]);
+        if (member) shown = value_set_take(shown, members[i], value_ref(member));
+    }
+    return shown;
+}
+
+static tn_value broken_graph(tn_value name, const struct error *error) {
+    return value_set_take(served_graph(name, NULL), "error", value_text(error->message));
+}
+
+/* Describes the document of `source`. INVALID_GRAPH if it has mistakes. */
+static int32_t describe_source(const struct engine *engine, tn_value name, struct source *source, tn_value *shown,
+                               struct error *error) {
+    struct diagnostics *found = diagnostics_new();
+    struct document *document = document_read(source, &engine->catalog, found);
+    int32_t status = TN_OK;
+    if (diagnostics_errors(found)) {
+        diagnostics_sort(found);
+        status = graph_refuse(error, value_chars(name, NULL), found);
+    } else {
+        tn_value described = document_description(document);
+        *shown = served_graph(name, described);
+        value_unref(described);
+    }
+    document_unref(document);
+    diagnostics_free(found);
+    return status;
+}
+
+static int32_t describe_graph(const struct engine *engine, tn_value name, tn_value *shown, struct error *error) {
+    struct catalog_file found = {NULL, NULL};
+    tn_value document = value_format("graph:%s", value_chars(name, NULL));
+    tn_value text = engine->catalog.read(engine->catalog.read_self, NULL, value_chars(document, NULL), &found, error);
+    struct source *source = text ? inner_file_source(NULL, &found, text, SOURCE_SHOWN) : NULL;
+    int32_t status = TN_INVALID;
+    if (source)
+        status = describe_source(engine, name, source, shown, error);
+    else if (text)
+        (void)error_set(error, TN_LIMIT, "LIMIT", "the document is too large");
+    if (source) source_unref(source);
+    value_unref(text);
+    value_unref(document);
+    catalog_file_finish(&found);
+    return status;
+}
+
+/* Adds one graph to *list. A mistake can be a component that a plugin is about to add. */
+static int32_t add_graph(const struct method_call *call, tn_value name, tn_value *list) {
+    struct error error = ERROR_INIT;
+    tn_value shown = NULL;
+    method_defer_loads(call, true);
+    int32_t status = describe_graph(server_engine(call->server), name, &shown, &error);
+    method_defer_loads(call, false);
+    if (status != TN_OK) status = method_wait_for_plugins(call, status);
+    if (status != METHOD_RETRY)
+        *list = value_push_take(*list, status == TN_OK ? shown : broken_graph(name, &error));
+    error_finish(&error);
+    return status == METHOD_RETRY ? status : TN_OK;
+}
+
+static int32_t refuse_unknown(tn_value graphs, const char *name, struct error *error) {
+    struct nearest nearest;
+    nearest_init(&nearest, name, strlen(name));
+    for (size_t i = 0; i < value_count(graphs); i++) {
+        size_t length;
+        const char *known = value_chars(value_key_at(graphs, i), &length);
+        nearest_add_candidate(&nearest, known, length);
+    }
+    return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "no graph `%s` is served%s", name, nearest_hint(&nearest).text);
+}
+
+static int32_t graph_list(const struct method_call *call, struct error *error) {
+    tn_value graphs = config_graphs(host_config(server_host(call->server))), list = value_array();
+    const char *only = method_text(call, "name");
+    int32_t status = !only || value_get(graphs, only) ? TN_OK : refuse_unknown(graphs, only, error);
+    for (size_t i = 0; status == TN_OK && i < value_count(graphs); i++)
+        if (!only || value_text_is(value_key_at(graphs, i), only))
+            status = add_graph(call, value_key_at(graphs, i), &list);
+    if (status == TN_OK) return method_done_take(call, value_set_take(value_object_reserve(1), "graphs", list));
+    value_unref(list);
+    return status;
+}
+
+const struct method_handler graph_methods[] = {{"graph/list", graph_list}, {NULL, NULL}};

@@ -1,0 +1,279 @@
+/*
+ * access.c - the keys of the store in memory, and the comparison of a text with all of them.
+ *
+ * The entries are sorted by the hash of the key's text. Only hashes are compared, so the time of a comparison says
+ * nothing about the text of a key. An entry whose record did not change keeps its address when the keys are read again.
+ */
+#include "host/server/web/access.h"
+#include "adl/value/memory.h"
+#include "host/assembly/host.h"
+#include "host/base/config/config.h"
+#include "host/base/container_of.h"
+#include "host/base/log.h"
+#include "host/base/loop.h"
+#include "host/data/access/access_keys.h"
+#include "host/data/access/access_secret.h"
+#include "host/server/server.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct access_entry {
+    struct access_key key;
+    char name[ACCESS_NAME_MAX + 1], owner[ACCESS_NAME_MAX + 1];
+    unsigned char hash[ACCESS_HASH_BYTES];
+    int64_t expires_ms; /* -1: never */
+    tn_value record;    /* as access_keys_load has returned it; NULL for the generated key */
+    bool is_kept;       /* only inside access_replace */
+};
+
+struct access {
+    struct store *store;
+    struct loop *loop;
+    tn_value limits;               /* of keys that have none */
+    struct access_entry **entries; /* sorted by hash */
+    size_t count;
+    int64_t version; /* of the keys when they were read */
+    struct loop_timer timer;
+    struct access_poll *poll; /* the request to the store that is open; or NULL */
+    bool is_warned;           /* that the store is unavailable */
+};
+
+/* A request to the store, which can outlive the access. */
+struct access_poll {
+    struct access *access; /* NULL after access_free */
+};
+
+/* ---- Entries ---- */
+
+static bool read_scope(tn_value word, enum method_scope *scope) {
+    for (int i = METHOD_READ; i <= METHOD_ADMIN; i++) {
+        if (!value_text_is(word, method_scope_name((enum method_scope)i))) continue;
+        *scope = (enum method_scope)i;
+        return true;
+    }
+    return false;
+}
+
+static bool copy_name(tn_value text, char out[ACCESS_NAME_MAX + 1]) {
+    size_t length = 0;
+    const char *chars = value_is(text, TN_STRING) ? value_chars(text, &length) : "";
+    if (!access_name_is_valid(chars, length)) return false;
+    memcpy(out, chars, length);
+    out[length] = '\0';
+    return true;
+}
+
+/* The limits of a key, and `defaults` for those that it does not have; a new reference. */
+static tn_value key_limits(tn_value defaults, tn_value own) {
+    static const char *const members[] = {"requests_per_minute", "runs", "tokens_per_day", "cost_per_day"};
+    tn_value limits = value_object();
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        tn_value limit = value_get(own, members[i]);
+        if (!limit) limit = value_get(defaults, members[i]);
+        if (limit) limits = value_set_take(limits, members[i], value_ref(limit));
+    }
+    return limits;
+}
+
+static void entry_free(struct access_entry *entry) {
+    value_unref(entry->key.limits);
+    value_unref(entry->record);
+    mem_free(entry);
+}
+
+/* NULL if the record cannot be used: a key without an owner would reach everything. */
+static struct access_entry *entry_new(const struct access *access, tn_value record) {
+    struct access_entry *entry = mem_zalloc(sizeof *entry);
+    tn_value hash = value_get(record, "hash"), owner = value_get(record, "owner"),
+             expires = value_get(record, "expires_ms");
+    size_t length = 0;
+    const char *text = value_is(hash, TN_STRING) ? value_chars(hash, &length) : "";
+    bool has_owner = owner && !value_is(owner, TN_NULL);
+    bool good = copy_name(value_get(record, "name"), entry->name) && access_hash_read(text, length, entry->hash) &&
+                read_scope(value_get(record, "scope"), &entry->key.scope) &&
+                (has_owner ? copy_name(owner, entry->owner) : entry->key.scope == METHOD_ADMIN);
+    if (!good) return mem_free(entry), NULL;
+    entry->key.name = entry->name;
+    entry->key.owner = has_owner ? entry->owner : NULL;
+    entry->key.limits = key_limits(access->limits, value_get(record, "limits"));
+    entry->expires_ms = value_is(expires, TN_INT) ? value_to_int(expires) : -1;
+    entry->record = value_ref(record);
+    return entry;
+}
+
+static bool entry_is_valid(const struct access *access, const struct access_entry *entry) {
+    return entry->expires_ms < 0 || store_wall_ms(access->store) < entry->expires_ms;
+}
+
+/* ---- The table ---- */
+
+/* It takes the same number of steps for every hash. */
+static struct access_entry *lookup_hash(const struct access *access, const unsigned char *hash) {
+    size_t low = 0;
+    for (size_t left = access->count; left > 1;) {
+        size_t half = left / 2;
+        low += memcmp(access->entries[low + half]->hash, hash, ACCESS_HASH_BYTES) <= 0 ? half : 0;
+        left -= half;
+    }
+    bool found = access->count && memcmp(access->entries[low]->hash, hash, ACCESS_HASH_BYTES) == 0;
+    return found ? access->entries[low] : NULL;
+}
+
+static int compare_entries(const void *a, const void *b) {
+    const struct access_entry *const *first = a, *const *second = b;
+    return memcmp((*first)->hash, (*second)->hash, ACCESS_HASH_BYTES);
+}
+
+/* The entry that the table has for this record, or a new one. NULL if the record cannot be used. */
+static struct access_entry *keep_or_make(struct access *access, tn_value record) {
+    unsigned char hash[ACCESS_HASH_BYTES];
+    tn_value text = value_get(record, "hash");
+    size_t length = 0;
+    const char *chars = value_is(text, TN_STRING) ? value_chars(text, &length) : "";
+    struct access_entry *before = access_hash_read(chars, length, hash) ? lookup_hash(access, hash) : NULL;
+    if (!before || !before->record || !value_equal(before->record, record)) return entry_new(access, record);
+    before->is_kept = true;
+    return before;
+}
+
+/* Replaces the entries of the store. The generated key stays. */
+static void access_replace(struct access *access, tn_value loaded) {
+    tn_value records = value_get(loaded, "keys");
+    /* One more, for the generated key. */
+    struct access_entry **entries = mem_alloc((value_count(records) + 1) * sizeof(struct access_entry *));
+    size_t count = 0;
+    for (size_t i = 0; i < value_count(records) && count < ACCESS_KEYS_MAX; i++)
+        if ((entries[count] = keep_or_make(access, value_at(records, i))) != NULL) count++;
+    for (size_t i = 0; i < access->count; i++) {
+        struct access_entry *entry = access->entries[i];
+        bool is_gone = entry->record && !entry->is_kept;
+        if (!entry->record) entries[count++] = entry;
+        entry->is_kept = false;
+        if (is_gone) entry_free(entry);
+    }
+    qsort((void *)entries, count, sizeof *entries, compare_entries);
+    mem_free((void *)access->entries);
+    access->entries = entries;
+    access->count = count;
+    access->version = value_to_int(value_get(loaded, "version"));
+}
+
+/* ---- Changes of the store ---- */
+
+static void poll_on_timer(struct loop_timer *timer);
+
+static void poll_again(struct access *access) {
+    loop_timer_start(access->loop, &access->timer, ACCESS_POLL_MS, poll_on_timer);
+}
+
+static void poll_failed(struct access *access, const struct error *error) {
+    if (!access->is_warned)
+        log_write(LOG_WARN, "serve", "the keys cannot be read, so those that are known stay valid: %s", error->message);
+    access->is_warned = true;
+}
+
+static void poll_on_loaded(void *user, int32_t status, tn_value loaded, const struct error *error) {
+    struct access_poll *poll = user;
+    struct access *access = poll->access;
+    mem_free(poll);
+    if (!access) return;
+    access->poll = NULL;
+    if (status == TN_OK)
+        access_replace(access, loaded);
+    else
+        poll_failed(access, error);
+    poll_again(access);
+}
+
+static void poll_on_version(void *user, int32_t status, tn_value version, const struct error *error) {
+    struct access_poll *poll = user;
+    struct access *access = poll->access;
+    if (access && status == TN_OK && value_to_int(version) != access->version) {
+        access_keys_load(access->store, poll_on_loaded, poll);
+        return;
+    }
+    mem_free(poll);
+    if (!access) return;
+    access->poll = NULL;
+    if (status == TN_OK)
+        access->is_warned = false;
+    else
+        poll_failed(access, error);
+    poll_again(access);
+}
+
+static void poll_on_timer(struct loop_timer *timer) {
+    struct access *access = CONTAINER_OF(timer, struct access, timer);
+    access->poll = mem_zalloc(sizeof *access->poll);
+    access->poll->access = access;
+    access_keys_version(access->store, poll_on_version, access->poll);
+}
+
+/* ---- The generated key ---- */
+
+static char *access_generate(struct access *access) {
+    char *secret = mem_alloc(ACCESS_SECRET_TEXT);
+    struct access_entry *entry = mem_zalloc(sizeof *entry);
+    access_secret_make(secret);
+    access_secret_hash(secret, ACCESS_SECRET_LENGTH, entry->hash);
+    strcpy(entry->name, ACCESS_GENERATED);
+    strcpy(entry->owner, ACCESS_GENERATED_OWNER);
+    entry->key = (struct access_key){entry->name, METHOD_RUN, entry->owner, key_limits(access->limits, NULL)};
+    entry->expires_ms = -1;
+    access->entries[access->count++] = entry; /* access_replace has left room for it */
+    qsort((void *)access->entries, access->count, sizeof(struct access_entry *), compare_entries);
+    return secret;
+}
+
+/* ---- Creating, freeing, looking up ---- */
+
+struct access *access_new(struct server *server, char **generated, struct error *error) {
+    struct host *host = server_host(server);
+    struct store *store = host_store(host, error);
+    struct store_wait wait = {.done = false};
+    tn_value loaded = NULL;
+    if (generated) *generated = NULL;
+    if (!store) return NULL;
+    access_keys_load(store, store_wait_done, &wait);
+    if (store_wait_end(&wait, store_loop(store), &loaded, error) != TN_OK) return NULL;
+    struct access *access = mem_zalloc(sizeof *access);
+    access->store = store;
+    access->loop = host_loop(host);
+    tn_value limits = value_get(config_serve(host_config(host)), "limits");
+    access->limits = limits ? value_ref(limits) : value_object();
+    access_replace(access, loaded);
+    value_unref(loaded);
+    if (generated && access_is_empty(access)) *generated = access_generate(access);
+    poll_again(access);
+    return access;
+}
+
+void access_free(struct access *access) {
+    if (!access) return;
+    loop_timer_stop(access->loop, &access->timer);
+    if (access->poll) access->poll->access = NULL;
+    for (size_t i = 0; i < access->count; i++) entry_free(access->entries[i]);
+    mem_free((void *)access->entries);
+    value_unref(access->limits);
+    mem_free(access);
+}
+
+bool access_is_empty(const struct access *access) {
+    for (size_t i = 0; i < access->count; i++)
+        if (entry_is_valid(access, access->entries[i])) return false;
+    return true;
+}
+
+const struct access_key *access_check(const struct access *access, const char *text, size_t length) {
+    unsigned char hash[ACCESS_HASH_BYTES];
+    access_secret_hash(text, length, hash);
+    const struct access_entry *entry = lookup_hash(access, hash);
+    return entry && entry_is_valid(access, entry) ? &entry->key : NULL;
+}
+
+const struct access_key *access_find(const struct access *access, const char *name) {
+    for (size_t i = 0; i < access->count; i++)
+        if (strcmp(access->entries[i]->name, name) == 0)
+            return entry_is_valid(access, access->entries[i]) ? &access->entries[i]->key : NULL;
+    return NULL;
+}
