@@ -7,6 +7,7 @@
 #include "host/net/http_abi.h"
 #include "host/plugin/abi/abi.h"
 #include "host/plugin/abi/abi_host.h"
+#include "host/plugin/abi/abi_server.h"
 #include "host/plugin/isolate/launch_program.h"
 #include <string.h>
 
@@ -25,6 +26,7 @@ const struct registry_interface interface_table[] = {
     {TN_DOCUMENT_DRAFT, &interface_document, true, NULL},
     {TN_GRAPH_DRAFT, &interface_graph, true, NULL},
     {TN_LAUNCH_DRAFT, &interface_launch, true, NULL},
+    {TN_SERVER_DRAFT, &interface_server, true, interface_server_ended},
     {TN_STATE_DRAFT, &interface_state, true, NULL},
     {NULL, NULL, false, NULL},
 };

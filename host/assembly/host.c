@@ -193,6 +193,7 @@ static void *host_interface_owner(void *user, const char *interface_id) {
     if (strcmp(interface_id, TN_STATE_DRAFT) == 0) return &host->state;
     if (strcmp(interface_id, TN_LAUNCH_DRAFT) == 0) return &host->remote;
     if (strcmp(interface_id, TN_HOST_1) == 0) return atomic_load(&host->methods);
+    if (strcmp(interface_id, TN_SERVER_DRAFT) == 0) return host->serves ? &host->routes : NULL;
     return strcmp(interface_id, TN_DOCUMENT_DRAFT) == 0 ? host->engine : NULL;
 }
 
@@ -434,6 +435,10 @@ void host_set_methods(struct host *host, const struct method_source *methods) {
     atomic_store(&host->methods, methods ? &host->method_source : NULL);
 }
 const struct method_source *host_method_source(const struct host *host) { return atomic_load(&host->methods); }
+void host_set_routes(struct host *host, const struct route_source *routes) {
+    host->serves = routes != NULL;
+    if (routes) host->routes = *routes;
+}
 tn_value host_unbound_roles(const struct host *host) { return host->unbound_roles; }
 void host_set_loops(struct host *host, uint32_t count) { host->loops = count; }
 uint32_t host_loops(const struct host *host) { return host->loops; }

@@ -103,6 +103,9 @@ struct method_source;
  */
 void host_set_methods(struct host *host, const struct method_source *methods);
 const struct method_source *host_method_source(const struct host *host); /* NULL if it has none */
+struct route_source;
+/* What tenon.server works on (plugin/abi/abi_server.h): server/web sets it; copied. NULL: the host serves nothing. */
+void host_set_routes(struct host *host, const struct route_source *routes);
 /*
  * The store that tenon.yaml configures. The default is SQLite in .tenon/ beside tenon.yaml or, without that file, in
  * the user's data folder. It is opened by the first call and closed by host_free. NULL with the error if it cannot be

@@ -8,6 +8,7 @@
 #include "host/data/kernel/kernel.h"
 #include "host/engine/engine.h"
 #include "host/plugin/abi/abi_host.h"
+#include "host/plugin/abi/abi_server.h"
 #include "host/plugin/isolate/remote.h"
 #include "host/plugin/registry/plugin_search.h"
 #include <stdatomic.h>
@@ -34,6 +35,8 @@ struct host {
     struct engine *engine;
     struct method_source method_source;      /* of its server; kept after its end, because workers may be using it */
     _Atomic(struct method_source *) methods; /* `method_source` while the server exists; else NULL */
+    struct route_source routes;              /* of its web, while `serves` */
+    bool serves;
     bool allow_drafts, check_plugins, known_only;
     uint32_t loops; /* host_set_loops */
     void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);

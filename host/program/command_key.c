@@ -9,6 +9,7 @@
 
 static bool set_limits(const struct command_kernel *kernel, tn_value *given) {
     static const char *const members[][2] = {{"requests_per_minute", "requests-per-minute"},
+                                             {"open_requests", "open-requests"},
                                              {"runs", "runs"},
                                              {"tokens_per_day", "tokens-per-day"},
                                              {"cost_per_day", "cost-per-day"}};

@@ -73,11 +73,14 @@ const struct command_option connect_json_options[] = {JSON_OPTION, CONNECT_OPTIO
 const struct command_option lsp_options[] = {TOOLS_OPTION, CONNECT_OPTION, OPTIONS_END};
 
 const struct command_option serve_options[] = {
-    {"socket", "PATH", .letter = 's', .help = "the Unix socket to which clients connect"},
+    {"port", "PORT", .letter = 'p', .help = "listen for HTTP on this port, 0 for any free one (default: 8700)"},
+    {"address", "IP", .help = "listen for HTTP on this address (default: 127.0.0.1)"},
+    {"socket", "PATH", .letter = 's', .help = "listen on this Unix socket, too, for clients of JSON-RPC"},
     {"mode", "OCTAL", .help = "the file mode of the socket, which decides who may connect (default: 0600)"},
     {"scope", "SCOPE", .help = "what the clients may do (default: admin)", .choices = "read|run|admin"},
     {"drain", "SECONDS",
-     .help = "time for runs to end after SIGTERM (default: " COMMAND_TEXT_OF(COMMAND_DRAIN_SECONDS) ")"},
+     .help = "time for requests and runs to end after SIGTERM (default: `serve.drain_seconds` in tenon.yaml, "
+             "or " COMMAND_TEXT_OF(COMMAND_DRAIN_SECONDS) ")"},
     {"loops", "N", .help = "threads for runs and Tasks: 1 to 64, or auto (default: `loops` in tenon.yaml, or 1)"},
     TOOLS_OPTION,
     OPTIONS_END,
@@ -88,6 +91,7 @@ const struct command_option key_create_options[] = {
     {"owner", "OWNER", .help = "who owns what they create (default: NAME; with --scope admin, the operator)"},
     {"expires", "DAYS", .help = "refuse the key after so many days, 1 to 3650"},
     {"requests-per-minute", "N", .help = "the most requests in a minute"},
+    {"open-requests", "N", .help = "the most requests and streams at the same time"},
     {"runs", "N", .help = "the most runs at the same time"},
     {"tokens-per-day", "N", .help = "the most tokens of models in a day (UTC)"},
     {"cost-per-day", "N", .help = "the highest cost of models in a day, in the currency of `prices` in tenon.yaml"},

@@ -1,15 +1,18 @@
 /*
- * command_serve.c - `tenon serve` and `tenon lsp`: a host that stays up, for clients of a socket or of stdin and
- * stdout.
+ * command_serve.c - `tenon serve` and `tenon lsp`: a host that stays up, for clients of HTTP, of a socket, or of stdin
+ * and stdout. serve_web.c has what only HTTP needs.
  *
  * The first signal drains the host: it accepts no more clients, runs end after their super-step, and connections are
- * closed when all runs have ended, or after the time of --drain. The second signal ends the drain. A host whose loop is
- * stuck ends, too (command_limit_end).
+ * closed when all runs and requests have ended, or after the time of --drain. The second signal ends the drain. A host
+ * whose loop is stuck ends, too (command_limit_end).
  */
 #include "host/assembly/host.h"
+#include "host/base/config/config.h"
 #include "host/base/loop.h"
 #include "host/program/command.h"
 #include "host/program/command_lsp.h"
+#include "host/program/serve_web.h"
+#include "host/program/service_notify.h"
 #include "host/server/connections.h"
 #include "host/server/lsp/lsp.h"
 #include "host/server/server.h"
@@ -25,6 +28,7 @@ struct served_host {
     struct host *host;
     struct connections *connections;
     struct lsp_hosts *editors;
+    struct serve_web *web; /* NULL without HTTP */
     int64_t drain_until_ms;
     bool stdio;              /* ends with the connection of stdin */
     bool drains_for_sigterm; /* the first signal was SIGTERM, so the second one is reported as SIGINT */
@@ -42,7 +46,8 @@ static bool serve_is_done(void *user) {
 static bool drain_is_done(void *user) {
     const struct served_host *served = user;
     return command_got_sigint() || (command_got_sigterm() && !served->drains_for_sigterm) ||
-           server_is_drained(server_of(served->host)) || loop_now_ms(host_loop(served->host)) >= served->drain_until_ms;
+           (server_is_drained(server_of(served->host)) && serve_web_is_drained(served->web)) ||
+           loop_now_ms(host_loop(served->host)) >= served->drain_until_ms;
 }
 
 static void drain_look_again(struct loop_timer *timer) { (void)timer; }
@@ -53,7 +58,9 @@ static void drain_host(struct served_host *served, int64_t seconds) {
     command_end_began();
     served->drains_for_sigterm = command_got_sigterm();
     if (!served->drains_for_sigterm) command_reset_sigint(); /* the next signal ends the drain, not the process */
+    service_notify("STOPPING=1");
     connections_refuse(served->connections);
+    serve_web_drain(served->web);
     served->drain_until_ms = loop_now_ms(loop) + seconds * 1000;
     loop_timer_start(loop, &alarm, seconds * 1000, drain_look_again);
     server_drain(server_of(served->host));
@@ -64,6 +71,7 @@ static void drain_host(struct served_host *served, int64_t seconds) {
 /* ---- The commands ---- */
 
 static int finish_serving(struct served_host *served, int code) {
+    serve_web_free(served->web);
     connections_stop(served->connections);
     (void)loop_run(host_loop(served->host), connections_are_closed, served->connections);
     if (served->stdio && code == COMMAND_OK) code = connections_last_code(served->connections);
@@ -112,29 +120,70 @@ static enum method_scope read_scope(const char *name) {
     return scope;
 }
 
-int command_serve(const struct arguments *arguments) {
-    const char *path = argument_text(arguments, "socket"), *mode_text = argument_text(arguments, "mode");
-    const char *scope = argument_text(arguments, "scope");
-    long mode = mode_text ? read_mode(mode_text) : 0600;
-    int64_t drain;
-    if (!path) return command_report(COMMAND_USAGE, "expected --socket PATH: the socket to which clients connect");
-    if (mode < 0)
+struct serve_socket {
+    const char *path; /* NULL without a socket */
+    long mode;
+    enum method_scope scope;
+};
+
+static int read_socket(const struct arguments *arguments, struct serve_socket *out) {
+    const char *mode = argument_text(arguments, "mode"), *scope = argument_text(arguments, "scope");
+    *out = (struct serve_socket){argument_text(arguments, "socket"), mode ? read_mode(mode) : 0600,
+                                 scope ? read_scope(scope) : METHOD_ADMIN};
+    if (out->mode < 0)
         return command_report(COMMAND_USAGE, "--mode %s: expected an octal file mode from 0 to 0777, such as 0660",
-                              mode_text);
-    if (!argument_number(arguments, "drain", 0, 86400, COMMAND_DRAIN_SECONDS, &drain)) return COMMAND_USAGE;
-    struct served_host served;
+                              mode);
+    if ((mode || scope) && !out->path)
+        return command_report(COMMAND_USAGE, "--%s is for clients of a socket; expected --socket PATH, too",
+                              mode ? "mode" : "scope");
+    return COMMAND_OK;
+}
+
+static int serve_open_socket(struct served_host *served, const struct serve_socket *at) {
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;
+    if (!at->path) return code;
+    if (connections_listen(served->connections, at->path, (mode_t)at->mode, at->scope, &error))
+        command_warn("listening on %s", at->path);
+    else
+        code = command_report_error(COMMAND_RUN_FAILED, &error);
+    error_finish(&error);
+    return code;
+}
+
+/* Opens everything that clients can use. The graphs come first, because other loops share the configuration. */
+static int serve_open(struct served_host *served, const struct arguments *arguments, const struct serve_socket *at) {
+    bool web = serve_web_is_wanted(arguments, served->host);
+    if (!web && !at->path)
+        return command_report(COMMAND_USAGE, "expected what to serve: a FILE, --port or --address, or `serve` in "
+                                             "tenon.yaml, for HTTP; or --socket PATH");
+    int code = web ? serve_graphs(arguments, served->host) : COMMAND_OK;
+    if (code == COMMAND_OK) code = command_server_loops(arguments, served->host);
+    if (code == COMMAND_OK) code = serve_open_socket(served, at);
+    if (code == COMMAND_OK && web) code = serve_web_open(&served->web, arguments, served->host);
+    return code;
+}
+
+static bool serve_read_drain(const struct arguments *arguments, const struct host *host, int64_t *drain) {
+    tn_value configured = value_get(config_serve(host_config(host)), "drain_seconds");
+    int64_t otherwise = configured ? value_to_int(configured) : COMMAND_DRAIN_SECONDS;
+    return argument_number(arguments, "drain", 0, 86400, otherwise, drain);
+}
+
+int command_serve(const struct arguments *arguments) {
+    struct serve_socket at;
+    struct served_host served;
+    struct error error = ERROR_INIT;
+    int64_t drain;
+    int code = read_socket(arguments, &at);
+    if (code != COMMAND_OK) return code;
     if (!open_served(&served, arguments)) return COMMAND_PLUGIN_PROBLEM;
-    code = command_server_loops(arguments, served.host);
-    if (code != COMMAND_OK) return finish_serving(&served, code);
-    if (connections_listen(served.connections, path, (mode_t)mode, scope ? read_scope(scope) : METHOD_ADMIN, &error)) {
-        command_warn("listening on %s", path);
+    code = serve_read_drain(arguments, served.host, &drain) ? serve_open(&served, arguments, &at) : COMMAND_USAGE;
+    if (code == COMMAND_OK) {
         if (server_start_schedule(server_of(served.host), &error) != TN_OK)
             command_warn("no schedule runs: %s [%s]", error.message, error.code);
+        service_notify("READY=1");
         serve_until_done(&served, drain);
-    } else {
-        code = command_report_error(COMMAND_RUN_FAILED, &error);
     }
     error_finish(&error);
     return finish_serving(&served, code);

@@ -512,17 +512,31 @@ const struct command commands[] = {
      "2026-11-26T11:00:00Z\n",
      .options = connect_json_options, .operands_min = 1, .operands_max = 1, .run = command_key_revoke},
 
-    {"serve", "--socket PATH", "keep a host running for clients",
-     "Clients connect to the socket, call the methods (`tenon reference methods`) and receive events, as JSON-RPC "
+    {"serve", "[FILE…]", "offer documents to clients over HTTP, or a host to those of a socket",
+     "HTTP: each FILE, and each document in `serve.graphs` of tenon.yaml, is a graph that clients run, by the "
+     "protocols\n"
+     "of the bundled plugins or of `serve.protocols`. Its name is `agent.name`, or that of the file. Clients send a "
+     "key\n"
+     "(`tenon key create`); without any key in the store, one is generated and printed. Clients that other machines\n"
+     "run need `serve.address`, a key, and `serve.tls` (or `tls: false` behind a proxy).\n"
+     "\n"
+     "Socket: with --socket, clients call the methods (`tenon reference methods`) and receive events, as JSON-RPC "
      "2.0:\n"
      "one message in each line, or with `Content-Length` headers, as the client begins. The socket serves editors, "
      "too\n"
-     "(`tenon lsp`). Plugins can be loaded, upgraded and unloaded meanwhile. The host creates the Tasks of\n"
-     "`schedules` in tenon.yaml; a worker handles them. SIGTERM and Ctrl-C end the host: runs "
-     "end\n"
-     "after their super-step; those with a thread can be resumed later.",
-     "$ tenon serve --socket /run/user/1000/tenon.sock\ntenon: listening on /run/user/1000/tenon.sock\n",
-     .options = serve_options, .run = command_serve},
+     "(`tenon lsp`). Plugins can be loaded, upgraded and unloaded meanwhile.\n"
+     "\n"
+     "The host creates the Tasks of `schedules` in tenon.yaml; a worker handles them. SIGTERM and Ctrl-C end the "
+     "host:\n"
+     "requests and runs end, the latter after their super-step; those with a thread can be resumed later. SIGHUP "
+     "opens\n"
+     "the access log again. A service manager is informed by NOTIFY_SOCKET. The exit code is " COMMAND_TEXT_OF(
+         COMMAND_INVALID) " if a document\n"
+                          "has errors.",
+     "$ tenon serve hello.yaml\n"
+     "tenon: key tn_EXAMPLE (until this host ends; `tenon key create` makes lasting ones)\n"
+     "tenon: http://127.0.0.1:8700 serves hello by openai_server, rest\n",
+     .options = serve_options, .operands_max = UINT32_MAX, .run = command_serve},
     {"lsp", "", "serve an editor over standard input and output",
      "Speaks the Language Server Protocol 3.18; the methods of the host are requests with `tenon/` before their "
      "names.\n"
@@ -600,6 +614,7 @@ const struct environment_variable environment_variables[] = {
      "in `tenon model test` (default: `~/.local/state`)."},
     {"DOCKER_CONFIG",
      "The folder of the `config.json` in which `docker login` saves passwords for registries (default: `~/.docker`)."},
+    {"NOTIFY_SOCKET", "Where `tenon serve` tells systemd that it is ready, and that it ends."},
     {"HOME", "The folder that `~/` in tenon.yaml stands for."},
     {"PATH", "Where to look up programs that tenon.yaml names without a folder, for example an MCP server."},
     {"TMPDIR", "Where `tenon plugin check` creates the stores that it tests, and `/edit` in `tenon chat` its file "

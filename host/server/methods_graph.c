@@ -78,8 +78,7 @@ static int32_t add_graph(const struct method_call *call, tn_value name, tn_value
     int32_t status = describe_graph(server_engine(call->server), name, &shown, &error);
     method_defer_loads(call, false);
     if (status != TN_OK) status = method_wait_for_plugins(call, status);
-    if (status != METHOD_RETRY)
-        *list = value_push_take(*list, status == TN_OK ? shown : broken_graph(name, &error));
+    if (status != METHOD_RETRY) *list = value_push_take(*list, status == TN_OK ? shown : broken_graph(name, &error));
     error_finish(&error);
     return status == METHOD_RETRY ? status : TN_OK;
 }

@@ -109,8 +109,9 @@ struct plugin_caller *plugin_caller_new(struct plugin_clients *clients, struct p
     caller->options = *options;
     caller->options.name = caller->name = mem_text(options->name);
     caller->options.owner = caller->owner = options->owner ? mem_text(options->owner) : NULL;
-    caller->user = client_new(
-        clients->server, &(struct client_options){.name = options->name, .scope = options->scope, .owner = options->owner});
+    caller->user =
+        client_new(clients->server,
+                   &(struct client_options){.name = options->name, .scope = options->scope, .owner = options->owner});
     caller->next = client->callers;
     caller->link = &client->callers;
     if (caller->next) caller->next->link = &caller->next;
@@ -128,6 +129,13 @@ void plugin_caller_free(struct plugin_caller *caller) {
     mem_free(caller->name);
     mem_free(caller->owner);
     mem_free(caller);
+}
+
+void plugin_caller_refuse(struct plugin_caller *caller, const char *message) {
+    struct error error = ERROR_INIT;
+    error_set(&error, TN_FAILED, "PERMISSION_DENIED", "%s", message);
+    plugin_client_refuse_subscriptions(caller, &error);
+    error_finish(&error);
 }
 
 bool plugin_caller_is_used(const struct plugin_caller *caller) {

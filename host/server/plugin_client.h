@@ -42,8 +42,8 @@ const struct method_source *plugin_clients_source(const struct plugin_clients *c
 struct server *plugin_server(const struct plugin *plugin);
 
 /*
- * A user for whom a plugin calls methods (tenon.server): calls have the scope and the owner of the caller, not the rights
- * of the plugin, whose effects must allow the method all the same. Requests and subscriptions are among those of
+ * A user for whom a plugin calls methods (tenon.server): calls have the scope and the owner of the caller, not the
+ * rights of the plugin, whose effects must allow the method all the same. Requests and subscriptions are among those of
  * tenon.host, so the plugin cancels and pauses them there.
  */
 struct plugin_caller;
@@ -51,10 +51,11 @@ struct plugin_caller_options {
     const char *name; /* for people; copied */
     enum method_scope scope;
     const char *owner; /* NULL: the operator; copied */
-    /* Whether it may call the method now: TN_OK, or PERMISSION_DENIED or a limit. May be NULL. */
+    /* Whether it may call the method now: TN_OK, or PERMISSION_DENIED or a limit. May be NULL, as `done`. */
     int32_t (*check)(void *user, const struct method *method, struct error *error);
-    /* A request has succeeded; `result` is borrowed. Called before the plugin gets it. May be NULL. */
-    void (*done)(void *user, const struct method *method, tn_value result);
+    /* The end of each request that `check` has allowed. `result` is NULL if it has failed, or was cancelled. Borrowed.
+     */
+    void (*done)(void *user, const struct method *method, tn_value params, tn_value result);
     void *user;
 };
 /* NULL if the plugin has ended. It must be freed before plugin_clients_free. */
@@ -62,6 +63,8 @@ struct plugin_caller *plugin_caller_new(struct plugin_clients *clients, struct p
                                         const struct plugin_caller_options *options);
 /* Requests are cancelled, subscriptions end, both without a report. NULL is allowed. */
 void plugin_caller_free(struct plugin_caller *caller);
+/* Its subscriptions end with PERMISSION_DENIED and this message. */
+void plugin_caller_refuse(struct plugin_caller *caller, const char *message);
 bool plugin_caller_is_used(const struct plugin_caller *caller); /* it has open requests or subscriptions */
 /* As the functions of tn_host_1. */
 int32_t plugin_caller_request(struct plugin_caller *caller, const char *method, tn_value params,

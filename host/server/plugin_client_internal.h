@@ -76,6 +76,8 @@ int32_t plugin_client_subscribe(struct plugin_client *client, struct plugin_call
 int32_t plugin_client_pause(struct plugin_client *client, uint64_t number, bool paused);
 int32_t plugin_client_unsubscribe(struct plugin_client *client, uint64_t number);
 void plugin_client_drop_subscriptions(struct plugin_client *client, const struct plugin_caller *caller);
+/* They end with this error. */
+void plugin_client_refuse_subscriptions(struct plugin_caller *caller, const struct error *error);
 /* For client_options of the plugin itself: `user` is its struct plugin_client. */
 void plugin_client_notify(void *user, uint64_t inner, const char *event, tn_value params);
 void plugin_client_unsubscribed(void *user, uint64_t inner);

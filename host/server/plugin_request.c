@@ -24,6 +24,7 @@ struct plugin_request {
     tn_value params;
     tn_host_handler handler; /* NULL after cancel */
     void *user;
+    bool allowed;          /* by plugin_caller_options.check; its `done` is due */
     struct loop_work work; /* starts it */
 };
 
@@ -66,13 +67,21 @@ static void request_fail(struct plugin_request *request, const struct error *err
     value_unref(why);
 }
 
-static void request_finish(struct plugin_request *request) {
+/* Before the plugin gets the result. */
+static void request_note_end(struct plugin_request *request, tn_value result) {
     const struct plugin_caller *caller = request->caller;
+    if (request->allowed && caller->options.done)
+        caller->options.done(caller->options.user, request->method, request->params, result);
+    request->allowed = false;
+}
+
+static void request_finish(struct plugin_request *request) {
     if (call_outcome(request->call) == CALL_COMPLETED) {
         tn_value output = call_output(request->call);
-        if (caller && caller->options.done) caller->options.done(caller->options.user, request->method, output);
+        request_note_end(request, output ? output : value_null());
         request_report(request, TN_OK, output ? output : value_null());
     } else {
+        request_note_end(request, NULL);
         request_fail(request, call_error(request->call));
     }
     request_free(request);
@@ -85,6 +94,7 @@ static void request_start(struct loop_work *work) {
     struct error error = ERROR_INIT;
     int32_t status = TN_OK;
     if (request->caller) status = plugin_client_check(request->client, request->caller, request->method, &error);
+    request->allowed = request->caller && status == TN_OK;
     if (status != TN_OK) {
         request_fail(request, &error);
         request_free(request);
@@ -102,8 +112,8 @@ int32_t plugin_client_request(struct plugin_client *client, struct plugin_caller
     struct plugin_share *share = share_of(client, caller);
     if (!method) return TN_NOT_FOUND;
     if (share->requests == TN_HOST_REQUESTS_MAX) return TN_LIMIT;
-    struct callable *callable = caller ? method_call_new(caller->user, method, NULL)
-                                       : method_call_new(client->client, method, &client->rights);
+    struct callable *callable =
+        caller ? method_call_new(caller->user, method, NULL) : method_call_new(client->client, method, &client->rights);
     struct plugin_request *request = mem_zalloc(sizeof *request);
     *request = (struct plugin_request){.client = client,
                                        .caller = caller,
@@ -130,6 +140,7 @@ int32_t plugin_client_request(struct plugin_client *client, struct plugin_caller
 static void request_drop(struct plugin_request *request) {
     struct loop *loop = server_loop(request->clients->server);
     request->handler = NULL;
+    request_note_end(request, NULL);
     request_unlink(request);
     if (!request->work.queued) {
         call_cancel(request->call);
@@ -148,7 +159,8 @@ int32_t plugin_client_cancel(struct plugin_client *client, uint64_t number) {
 }
 
 /* Dropping one can end others, so each search starts again. */
-static struct plugin_request *first_of(struct plugin_client *client, size_t bucket, const struct plugin_caller *caller) {
+static struct plugin_request *first_of(struct plugin_client *client, size_t bucket,
+                                       const struct plugin_caller *caller) {
     struct plugin_request *request = client->requests[bucket];
     while (request && caller && request->caller != caller) request = request->next;
     return request;

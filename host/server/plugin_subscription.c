@@ -234,3 +234,13 @@ void plugin_client_drop_subscriptions(struct plugin_client *client, const struct
     for (size_t i = 0; i < PLUGIN_BUCKETS; i++)
         while ((subscription = first_of(client, i, caller)) != NULL) subscription_end_both(subscription);
 }
+
+void plugin_client_refuse_subscriptions(struct plugin_caller *caller, const struct error *error) {
+    const struct plugin_client *client = caller->client;
+    for (size_t i = 0; i < PLUGIN_BUCKETS; i++)
+        for (struct plugin_subscription *at = client->subscriptions[i]; at; at = at->next) {
+            if (at->caller != caller || !at->inner || at->refusal) continue;
+            at->refusal = error_to_value(error);
+            subscription_end(subscription_find(at->own, at->inner)); /* reports the end in another turn */
+        }
+}

@@ -56,23 +56,27 @@ struct diagnostics;
     LIMIT(thread_days, 0, 36500, "Days after which `tenon thread gc` deletes a thread that is done.")                  \
     LIMIT(interrupt_hours, 1, 876000, "Hours that a thread waits for an answer. A later answer is an error.")
 
+/* The keys of `serve.limits` for the listener (tenon/http_server.h): name, minimum, maximum, default, documentation. */
+#define CONFIG_LISTEN_LIMITS(LIMIT)                                                                                    \
+    LIMIT(connections, 1, 1000000, 16384, "Connections at the same time.")                                             \
+    LIMIT(connections_per_address, 1, 1000000, 4096, "Connections of one address at the same time.")                   \
+    LIMIT(headers_bytes, 1024, 1048576, 32768, "Bytes of the request line and the headers.")                           \
+    LIMIT(headers_ms, 100, 600000, 10000, "Time from the first byte of a request to the end of its headers.")          \
+    LIMIT(idle_ms, 100, 86400000, 60000, "Time in which no byte of a connection moves.")                               \
+    LIMIT(body_bytes, 1, 1073741824, 1048576, "Bytes of a body, unless its route has another limit.")                  \
+    LIMIT(write_bytes, 1024, 1073741824, 1048576, "Bytes of a response that wait for a slow client.")                  \
+    LIMIT(message_bytes, 1, 1073741824, 1048576, "Bytes of a WebSocket message.")
+#define CONFIG_OPEN_REQUESTS 16384
 /*
- * The keys of `serve.limits` with whole numbers: name, minimum, maximum, documentation. First those of the server, then
- * those of keys, for which host/data/access/access_keys.h has the same. `cost_per_day` is a number.
+ * All with whole numbers; those of keys as host/data/access/access_keys.h has them: a key of the store can have others.
+ * Default 0: no limit. `cost_per_day` is a number.
  */
 #define CONFIG_SERVE_LIMITS(LIMIT)                                                                                     \
-    LIMIT(connections, 1, 1000000, "Connections at the same time.")                                                    \
-    LIMIT(connections_per_address, 1, 1000000, "Connections of one address at the same time.")                         \
-    LIMIT(open_requests, 1, 1000000, "Requests and streams at the same time.")                                         \
-    LIMIT(headers_bytes, 1024, 1048576, "Bytes of the request line and the headers.")                                  \
-    LIMIT(headers_ms, 100, 600000, "Time from the first byte of a request to the end of its headers.")                 \
-    LIMIT(idle_ms, 100, 86400000, "Time in which no byte of a connection moves.")                                      \
-    LIMIT(body_bytes, 0, 1073741824, "Bytes of a body, unless its route has another limit.")                           \
-    LIMIT(write_bytes, 1024, 1073741824, "Bytes of a response that wait for a slow client.")                           \
-    LIMIT(message_bytes, 1, 1073741824, "Bytes of a WebSocket message.")                                               \
-    LIMIT(requests_per_minute, 1, 1000000, "Requests of one key in a minute.")                                         \
-    LIMIT(runs, 1, 10000, "Runs of one key at the same time.")                                                         \
-    LIMIT(tokens_per_day, 1, 1000000000000, "Tokens of models of one key in a day (UTC).")
+    CONFIG_LISTEN_LIMITS(LIMIT)                                                                                        \
+    LIMIT(open_requests, 1, 1000000, CONFIG_OPEN_REQUESTS, "Requests and streams at the same time.")                   \
+    LIMIT(requests_per_minute, 1, 1000000, 0, "Requests of one key in a minute.")                                      \
+    LIMIT(runs, 1, 10000, 0, "Runs of one key at the same time.")                                                      \
+    LIMIT(tokens_per_day, 1, 1000000000000, 0, "Tokens of models of one key in a day (UTC).")
 
 /* A row of config_keys.def. */
 struct config_key {

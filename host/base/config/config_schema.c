@@ -38,24 +38,36 @@ static tn_value limit_properties(void) {
     return properties;
 }
 
+static tn_value serve_limit_take(tn_value limit, const char *name, const char *documentation) {
+    limit = value_set_take(limit, "title", value_format("`serve.limits.%s` in tenon.yaml", name));
+    return schema_describe_take(limit, value_text(documentation));
+}
+
 /* The same of `serve.limits`. */
 static tn_value serve_limit_properties(void) {
-    tn_value properties = value_object(), limit;
-#define SERVE_LIMIT(name, least, most, documentation)                                                                  \
-    limit = value_set_take(value_object_reserve(5), "type", value_text("integer"));                                    \
-    limit = value_set_take(limit, "title", value_text("`serve.limits." #name "` in tenon.yaml"));                      \
-    limit = value_set_take(limit, "minimum", value_int(least));                                                        \
-    limit = value_set_take(limit, "maximum", value_int(most));                                                         \
-    properties = value_set_take(properties, #name, schema_describe_take(limit, value_text(documentation)));
-    CONFIG_SERVE_LIMITS(SERVE_LIMIT)
+    static const struct {
+        const char *name, *documentation;
+        int64_t least, most, otherwise;
+    } rows[] = {
+#define SERVE_LIMIT(name, least, most, otherwise, documentation) {#name, documentation, least, most, otherwise},
+        CONFIG_SERVE_LIMITS(SERVE_LIMIT)
 #undef SERVE_LIMIT
+    };
+    tn_value properties = value_object(), limit;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        limit = value_set_take(value_object_reserve(6), "type", value_text("integer"));
+        limit = value_set_take(limit, "minimum", value_int(rows[i].least));
+        limit = value_set_take(limit, "maximum", value_int(rows[i].most));
+        if (rows[i].otherwise) limit = value_set_take(limit, "default", value_int(rows[i].otherwise));
+        properties =
+            value_set_take(properties, rows[i].name, serve_limit_take(limit, rows[i].name, rows[i].documentation));
+    }
     limit = value_set_take(value_object_reserve(5), "type", value_text("number"));
-    limit = value_set_take(limit, "title", value_text("`serve.limits.cost_per_day` in tenon.yaml"));
     limit = value_set_take(limit, "minimum", value_int(0));
     limit = value_set_take(limit, "maximum", value_int(1000000000000));
     return value_set_take(
         properties, "cost_per_day",
-        schema_describe_take(limit, value_text("Cost of models of one key in a day (UTC), from `prices`.")));
+        serve_limit_take(limit, "cost_per_day", "Cost of models of one key in a day (UTC), from `prices`."));
 }
 
 static tn_value mapping_properties(const char *parent, tn_value forms);

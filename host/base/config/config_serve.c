@@ -216,7 +216,7 @@ void config_add_graph(struct config *config, const char *name, const char *file)
 /* ---- Limits ---- */
 
 static const char *const serve_limit_names[] = {
-#define SERVE_LIMIT(name, least, most, documentation) #name,
+#define SERVE_LIMIT(name, least, most, otherwise, documentation) #name,
     CONFIG_SERVE_LIMITS(SERVE_LIMIT)
 #undef SERVE_LIMIT
         "cost_per_day"};
@@ -225,7 +225,7 @@ static const char *const serve_limit_names[] = {
 static const struct serve_range {
     int64_t least, most;
 } serve_ranges[] = {
-#define SERVE_LIMIT(name, least, most, documentation) {least, most},
+#define SERVE_LIMIT(name, least, most, otherwise, documentation) {least, most},
     CONFIG_SERVE_LIMITS(SERVE_LIMIT)
 #undef SERVE_LIMIT
 };

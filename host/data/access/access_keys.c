@@ -235,6 +235,17 @@ void access_key_revoke(struct store *store, const char *name, store_done *done, 
 
 /* ---- Reading ---- */
 
+static bool is_scope(tn_value word) {
+    return value_text_is(word, "read") || value_text_is(word, "run") || value_text_is(word, "admin");
+}
+
+/* CHANGES is not readable, and a record that a later version of the host has written need not be. */
+static bool is_readable(const char *name, tn_value record) {
+    return access_name_is_valid(name, strlen(name)) && value_is(value_get(record, "hash"), TN_STRING) &&
+           is_scope(value_get(record, "scope")) && value_is(value_get(record, "limits"), TN_OBJECT) &&
+           value_is(value_get(record, "created_at"), TN_STRING);
+}
+
 struct key_visit {
     tn_value keys;
     int64_t now_ms;
@@ -243,8 +254,7 @@ struct key_visit {
 static int32_t visit_shown(void *user, const char *name, tn_value record, struct error *error) {
     struct key_visit *visit = user;
     (void)error;
-    if (access_name_is_valid(name, strlen(name)))
-        visit->keys = value_push_take(visit->keys, shown_key(name, record, visit->now_ms));
+    if (is_readable(name, record)) visit->keys = value_push_take(visit->keys, shown_key(name, record, visit->now_ms));
     return TN_OK;
 }
 
@@ -285,20 +295,17 @@ void access_keys_version(struct store *store, store_done *done, void *user) {
 
 static int32_t visit_loaded(void *user, const char *name, tn_value record, struct error *error) {
     struct key_visit *visit = user;
-    tn_value hash = value_get(record, "hash"), scope = value_get(record, "scope"), limits = value_get(record, "limits");
     int64_t expires_ms;
     (void)error;
-    if (!access_name_is_valid(name, strlen(name)) || !value_is(hash, TN_STRING) || !value_is(scope, TN_STRING))
-        return TN_OK;
-    if (value_is(value_get(record, "revoked_at"), TN_STRING)) return TN_OK;
+    if (!is_readable(name, record) || value_is(value_get(record, "revoked_at"), TN_STRING)) return TN_OK;
     tn_value owner = value_get(record, "owner"), expires = value_get(record, "expires_at");
     bool expires_once = value_is(expires, TN_STRING);
     if (expires_once && !time_of(record, "expires_at", &expires_ms)) return TN_OK;
     tn_value key = value_set_take(value_object_reserve(6), "name", value_text(name));
-    key = value_set_take(key, "hash", value_ref(hash));
-    key = value_set_take(key, "scope", value_ref(scope));
+    key = value_set_take(key, "hash", value_ref(value_get(record, "hash")));
+    key = value_set_take(key, "scope", value_ref(value_get(record, "scope")));
     key = value_set_take(key, "owner", owner ? value_ref(owner) : value_null());
-    key = value_set_take(key, "limits", value_is(limits, TN_OBJECT) ? value_ref(limits) : value_object());
+    key = value_set_take(key, "limits", value_ref(value_get(record, "limits")));
     if (expires_once) key = value_set_take(key, "expires_ms", value_int(expires_ms));
     visit->keys = value_push_take(visit->keys, key);
     return TN_OK;

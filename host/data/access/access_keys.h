@@ -31,16 +31,17 @@ bool access_name_is_valid(const char *name, size_t length);
                  */
 
 /*
- * `wanted`: {name, scope: "read" | "run" | "admin", owner?, expires_days?, limits?: {requests_per_minute?, runs?,
- * tokens_per_day?, cost_per_day?}}. Without an owner, it is the name; a key with the scope admin then belongs to the
- * operator. The result is {secret, key}. Fails with INVALID_INPUT, EXISTS or LIMIT.
+ * `wanted`: {name, scope: "read" | "run" | "admin", owner?, expires_days?, limits?: {requests_per_minute?,
+ * open_requests?, runs?, tokens_per_day?, cost_per_day?}}. Without an owner, it is the name; a key with the scope admin
+ * then belongs to the operator. The result is {secret, key}. Fails with INVALID_INPUT, EXISTS or LIMIT.
  */
 void access_key_create(struct store *store, tn_value wanted, store_done *done, void *user);
 /* The result is the key. A key that is revoked already stays as it is. NOT_FOUND. */
 void access_key_revoke(struct store *store, const char *name, store_done *done, void *user);
 /*
  * {keys: [{name, scope, owner: TEXT or null, state: "active" | "expired" | "revoked", limits, created_at, expires_at:
- * TEXT or null, revoked_at: TEXT or null}, …]}, ordered by name.
+ * TEXT or null, revoked_at: TEXT or null}, …]}, ordered by name. Records that this version of the host cannot read are
+ * left out here and below.
  */
 void access_keys_list(struct store *store, store_done *done, void *user);
 
@@ -48,7 +49,6 @@ void access_keys_list(struct store *store, store_done *done, void *user);
 void access_keys_version(struct store *store, store_done *done, void *user);
 /*
  * For servers: {version, keys: [{name, hash, scope, owner, limits, expires_ms?}, …]}: those that are not revoked.
- * Records that this version of the host cannot read are left out.
  */
 void access_keys_load(struct store *store, store_done *done, void *user);
 

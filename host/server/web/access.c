@@ -72,7 +72,8 @@ static tn_value key_limits(tn_value defaults, tn_value own) {
         if (!limit) limit = value_get(defaults, members[i]);
         if (limit) limits = value_set_take(limits, members[i], value_ref(limit));
     }
-    return limits;
+    tn_value open = value_get(own, "open_requests"); /* in tenon.yaml it is that of all keys together */
+    return open ? value_set_take(limits, "open_requests", value_ref(open)) : limits;
 }
 
 static void entry_free(struct access_entry *entry) {

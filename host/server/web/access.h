@@ -28,7 +28,8 @@ struct access_key {
     const char *name;
     enum method_scope scope;
     const char *owner; /* NULL: the operator (only with the scope `admin`) */
-    /* {requests_per_minute?, runs?, tokens_per_day?, cost_per_day?}, those of the key or of `serve: {limits}`; borrowed
+    /* {requests_per_minute?, open_requests?, runs?, tokens_per_day?, cost_per_day?}, those of the key or of `serve:
+     * {limits}`; borrowed
      */
     tn_value limits;
 };

@@ -2,7 +2,7 @@
 
 # ---- Wrong arguments and paths ----
 run tenon serve
-expect_code 2 && expect_in err 'expected --socket PATH'
+expect_code 2 && expect_in err 'expected what to serve: a FILE, --port or --address'
 for mode in 0999 9 '' -1 u+rw 01777; do
     run tenon serve --socket s --mode "$mode"
     expect_code 2 && expect_in err 'expected an octal file mode'

@@ -1,0 +1,300 @@
+/*
+ * web_check.c - what is checked before a plugin gets a request, in this order: the path and its route, the host,
+ * whether the server takes requests, the page's origin, the key and its scope, the key's limits, the body.
+ *
+ * The route is looked up first, so that the plugin of the route can word a refusal.
+ */
+#include "adl/value/memory.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/server/method.h"
+#include "host/server/web/web_internal.h"
+#include "host/server/web/web_query.h"
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *header(const struct web_request *request, const char *name) {
+    tn_value text = value_get(value_get(request->head, "headers"), name);
+    return text && value_is(text, TN_STRING) ? value_chars(text, NULL) : NULL;
+}
+
+static const char *text_of(tn_value object, const char *member) {
+    tn_value text = value_get(object, member);
+    return text && value_is(text, TN_STRING) ? value_chars(text, NULL) : "";
+}
+
+/* ---- Pages of browsers ---- */
+
+/* What a response to this origin says; NULL if its pages may not call the route. */
+static const char *origin_answer(const struct web_request *request, const struct web_route *route, const char *origin) {
+    if (route->any_origin) return "*";
+    return web_origin_allows(&request->web->origin, origin) ? origin : NULL;
+}
+
+static bool check_origin(struct web_request *request) {
+    const char *origin = header(request, "origin");
+    if (!origin || web_origin_is_own(origin, header(request, "host"))) return true;
+    const char *answer = origin_answer(request, request->route, origin);
+    if (answer) request->origin = mem_text(answer);
+    if (!answer)
+        web_refuse_format(request, 403, "ORIGIN",
+                          "pages of the origin %.200s may not call this server; the operator can allow it with `serve: "
+                          "{origins: [%.200s]}` in tenon.yaml",
+                          origin, origin);
+    return answer != NULL;
+}
+
+/* The names that a page asks for; NULL if they are no names of headers. */
+static const char *asked_headers(const struct web_request *request) {
+    const char *names = header(request, "access-control-request-headers");
+    bool valid = names && strlen(names) <= 2048 &&
+                 strspn(names, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_., ") == strlen(names);
+    return valid ? names : NULL;
+}
+
+static void answer_preflight(struct web_request *request, const struct web_path *path) {
+    const struct web *web = request->web;
+    const char *origin = header(request, "origin"), *method = header(request, "access-control-request-method");
+    const char *names = asked_headers(request);
+    struct buffer allow;
+    buffer_init(&allow, 256);
+    const struct web_route *route = web_routes_find(&web->routes, method, path, &allow);
+    const char *answer = route && origin ? origin_answer(request, route, origin) : NULL;
+    bool own = route && origin && web_origin_is_own(origin, header(request, "host"));
+    if (answer || own) {
+        tn_value headers = web_push_header(value_array(), "Access-Control-Allow-Methods", buffer_cstr(&allow));
+        if (names) headers = web_push_header(headers, "Access-Control-Allow-Headers", names);
+        if (value_text_is(value_get(value_get(request->head, "headers"), "access-control-request-private-network"),
+                          "true"))
+            headers = web_push_header(headers, "Access-Control-Allow-Private-Network", "true");
+        headers = web_push_header(headers, "Access-Control-Max-Age", "600");
+        request->origin = mem_text(answer ? answer : origin);
+        web_answer_take(request, 204, headers, NULL);
+    } else {
+        web_refuse_format(request, 403, "ORIGIN", "pages of this origin may not call %.20s of this path", method);
+    }
+    buffer_finish(&allow);
+}
+
+/* ---- Path and route ---- */
+
+static void refuse_method(struct web_request *request, const struct web_path *path, const char *allow) {
+    struct web_refusal refusal = {.status = 405, .code = "METHOD_NOT_ALLOWED", .headers = {{"Allow", allow}}};
+    char message[256];
+    (void)snprintf(message, sizeof message, "the path has no method %.20s; it has %.150s",
+                   text_of(request->head, "method"), allow);
+    refusal.message = message;
+    struct web_route *words = web_routes_nearest(&request->web->routes, path);
+    if (words) request->route = web_route_ref(words);
+    web_refuse(request, &refusal);
+}
+
+static void refuse_path(struct web_request *request, const struct web_path *path) {
+    struct web_route *words = web_routes_nearest(&request->web->routes, path);
+    if (words) request->route = web_route_ref(words);
+    web_refuse_format(request, 404, "NOT_FOUND", "this server has no path %.200s; GET / lists what it serves",
+                      text_of(request->head, "path"));
+}
+
+/* No route for OPTIONS: the methods of the path. */
+static void answer_options(struct web_request *request, const char *allow) {
+    web_answer_take(request, 204, web_push_header(value_array(), "Allow", allow), NULL);
+}
+
+static bool find_route(struct web_request *request, const struct web_path *path) {
+    const char *method = text_of(request->head, "method");
+    bool options = strcmp(method, "OPTIONS") == 0;
+    struct buffer allow;
+    buffer_init(&allow, 256);
+    struct web_route *route = web_routes_find(&request->web->routes, method, path, &allow);
+    if (options && header(request, "access-control-request-method"))
+        answer_preflight(request, path);
+    else if (route)
+        request->route = web_route_ref(route);
+    else if (!allow.length)
+        refuse_path(request, path);
+    else if (options)
+        answer_options(request, buffer_cstr(&allow));
+    else
+        refuse_method(request, path, buffer_cstr(&allow));
+    buffer_finish(&allow);
+    return route && !request->responded;
+}
+
+static bool check_host(struct web_request *request) {
+    const char *host = header(request, "host");
+    if (request->route->any_host || (host && web_origin_allows_host(&request->web->origin, host))) return true;
+    web_refuse_format(
+        request, 403, "HOST",
+        "the host `%.200s` is not one of this server; the operator can add it with `serve: {hosts: […]}` in "
+        "tenon.yaml",
+        host ? host : "");
+    return false;
+}
+
+static bool check_room(struct web_request *request) {
+    const struct web *web = request->web;
+    if (request->route->answer) return true;
+    if (web->draining)
+        web_refuse_format(request, 503, "DRAINING", "the server is about to end; try again later");
+    else if (web->open > web->open_max)
+        web_refuse_format(request, 503, "LIMIT",
+                          "the server has %zu open requests, which is the limit; try again later", web->open_max);
+    return !request->responded;
+}
+
+/* ---- Keys ---- */
+
+/* The text after "Bearer ", or NULL. */
+static const char *bearer(const struct web_request *request) {
+    const char *text = header(request, "authorization");
+    if (!text || strncasecmp(text, "bearer ", 7) != 0) return NULL;
+    text += 7;
+    return text + strspn(text, " ");
+}
+
+static const struct access_key *key_of(const struct web_request *request, bool *given) {
+    const char *texts[] = {bearer(request), header(request, "x-api-key")};
+    const struct access_key *key = NULL;
+    for (size_t i = 0; i < 2 && !key; i++) {
+        if (!texts[i]) continue;
+        *given = true;
+        key = access_check(request->web->access, texts[i], strlen(texts[i]));
+    }
+    return key;
+}
+
+static void refuse_key(struct web_request *request, bool given) {
+    struct web_refusal refusal = {.status = 401, .code = "UNAUTHORIZED"};
+    bool query = web_query_has_key(text_of(request->head, "query"));
+    refusal.headers[0][0] = "WWW-Authenticate";
+    refusal.headers[0][1] = given ? "Bearer realm=\"tenon\", error=\"invalid_token\"" : "Bearer realm=\"tenon\"";
+    refusal.message =
+        given   ? "the key is not known, or it was revoked or has expired"
+        : query ? "a key in a URL is not accepted, because URLs are logged; send it as `Authorization: Bearer KEY`"
+                : "a key is needed: send it as `Authorization: Bearer KEY` or `x-api-key: KEY`";
+    web_refuse(request, &refusal);
+}
+
+static bool check_limits(struct web_request *request, const struct access_key *key) {
+    int64_t retry_s = 1;
+    const char *what = NULL;
+    request->use = web_limits_use(request->web->limits, key->name);
+    request->counted = key_use_begin(request->use, key->limits, &retry_s, &what);
+    if (!request->counted)
+        web_refuse_format(request, 429, "RATE_LIMIT", "the limit of %s is reached; try again in %lld s", what,
+                          (long long)retry_s);
+    return request->counted;
+}
+
+/* Sets `caller` of the event. */
+static bool check_key(struct web_request *request) {
+    const struct web_route *route = request->route;
+    bool given = false, open = route->scope == WEB_SCOPE_NONE;
+    const struct access_key *key = route->plugin ? key_of(request, &given) : NULL;
+    if (!key) {
+        if (!open) refuse_key(request, given);
+        return open;
+    }
+    request->key = mem_text(key->name);
+    if (!open && (int)key->scope < route->scope) {
+        web_refuse_format(request, 403, "FORBIDDEN", "the path needs a key with the scope `%s`; this key has `%s`",
+                          method_scope_name((enum method_scope)route->scope), method_scope_name(key->scope));
+        return false;
+    }
+    if (!check_limits(request, key)) return false;
+    uint64_t number = web_caller_number(request->web, route->plugin, key);
+    if (!number) {
+        web_refuse_format(request, 503, "LIMIT", "the server acts for %u keys, which is the limit", WEB_CALLERS_MAX);
+        return false;
+    }
+    tn_value caller = value_set_take(value_object_reserve(4), "number", value_int((int64_t)number));
+    caller = value_set_take(caller, "name", value_text(key->name));
+    if (key->owner) caller = value_set_take(caller, "owner", value_text(key->owner));
+    caller = value_set_take(caller, "scope", value_text(method_scope_name(key->scope)));
+    request->event = value_set_take(request->event, "caller", caller);
+    return true;
+}
+
+/* ---- The request as the plugin gets it ---- */
+
+static bool is_upgrade(const struct web_request *request) {
+    const char *upgrade = header(request, "upgrade");
+    return request->route->websocket && upgrade && strcasecmp(upgrade, "websocket") == 0;
+}
+
+/* Without the keys. */
+static tn_value shown_headers(const struct web_request *request) {
+    static const char *const secrets[] = {"authorization", "x-api-key"};
+    tn_value headers = value_ref(value_get(request->head, "headers"));
+    if (!value_is(headers, TN_OBJECT)) return value_object();
+    for (size_t i = 0; request->key && i < 2; i++) headers = value_remove_take(headers, value_text(secrets[i]));
+    return headers;
+}
+
+static void event_begin(struct web_request *request, const struct web_path *path, tn_value query) {
+    static const char *const copied[] = {"method", "path", "address", "secure"};
+    const char *host = header(request, "host");
+    tn_value secure = value_get(request->head, "secure");
+    tn_value event = value_set_take(value_object_reserve(14), "id", value_text(request->id));
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
+        tn_value found = value_get(request->head, copied[i]);
+        if (found) event = value_set_take(event, copied[i], value_ref(found));
+    }
+    event = value_set_take(event, "route", value_text(request->route->pattern));
+    event = value_set_take(event, "params", web_route_params(request->route, path));
+    event = value_set_take(event, "query", query);
+    event = value_set_take(
+        event, "origin", value_format("%s://%s", secure && value_to_bool(secure) ? "https" : "http", host ? host : ""));
+    request->event = event;
+}
+
+/* Everything but the body. */
+static bool check_head(struct web_request *request, const struct web_path *path) {
+    tn_value query = NULL;
+    if (!find_route(request, path) || !check_host(request) || !check_room(request) || !check_origin(request))
+        return false;
+    if (!web_query_read(text_of(request->head, "query"), &query)) {
+        web_refuse_format(request, 400, "INVALID_INPUT",
+                          "the query is malformed: expected NAME=TEXT&…, percent-encoded UTF-8, at most %u members",
+                          WEB_QUERY_MAX);
+        return false;
+    }
+    event_begin(request, path, query);
+    if (!check_key(request)) return false;
+    request->event = value_set_take(request->event, "headers", shown_headers(request));
+    request->upgrade = is_upgrade(request);
+    return web_check_body(request);
+}
+
+bool web_request_check(struct web_request *request) {
+    struct web_path path;
+    int64_t length = 0;
+    tn_value body = value_get(request->head, "body");
+    if (body) (void)value_as_int(body, &length);
+    request->length = length;
+    request->head_only = strcmp(text_of(request->head, "method"), "HEAD") == 0;
+    bool valid = web_path_read(&path, text_of(request->head, "path"));
+    if (!valid)
+        web_refuse_format(request, 400, "INVALID_INPUT",
+                          "the path is malformed: expected percent-encoded UTF-8 without the segments . and ..");
+    bool passed = valid && check_head(request, &path);
+    web_path_finish(&path);
+    return passed;
+}
+
+void web_request_open(struct web_request *request) {
+    const struct web_route *route = request->route;
+    tn_value event = request->event;
+    request->event = NULL;
+    if (route->answer) {
+        route->answer(request);
+    } else if (route->handler) {
+        request->handler = route->handler;
+        web_request_deliver(request, TN_SERVER_REQUEST, event);
+        if (request->web->draining) loop_defer(request->web->loop, &request->later);
+    } else {
+        web_refuse_format(request, 503, "UNAVAILABLE", "the plugin that serves this path has ended");
+    }
+    value_unref(event);
+}

@@ -1,0 +1,171 @@
+/*
+ * web_internal.h - the parts of a web, for the files of this room.
+ */
+#ifndef TENON_HOST_SERVER_WEB_WEB_INTERNAL_H
+#define TENON_HOST_SERVER_WEB_WEB_INTERNAL_H
+
+#include "adl/value/buffer.h"
+#include "host/base/loop.h"
+#include "host/server/web/access.h"
+#include "host/server/web/web.h"
+#include "host/server/web/web_limit.h"
+#include "host/server/web/web_log.h"
+#include "host/server/web/web_origin.h"
+#include "host/server/web/web_route.h"
+#include <tenon/http_server.h>
+#include <tenon/server.h>
+
+struct plugin;
+struct plugin_caller;
+
+#define WEB_BODIES_MAX    (256 << 20)        /* bytes of bodies that are being received; then 503 */
+#define WEB_BODY_DEFAULT  (1 << 20)          /* of a route without `max` */
+#define WEB_BODY_MAX      (64 << 20)         /* of a body that is given as a whole */
+#define WEB_UPLOAD_MAX    ((int64_t)1 << 30) /* of a streamed one */
+#define WEB_UNREAD_MAX    (16 << 20) /* bytes that a plugin writes although it was told TN_SERVER_FULL; then abort */
+#define WEB_HEADERS_MAX   64u        /* headers of a response; then TN_INVALID */
+#define WEB_HEADER_MAX    8192u      /* bytes of one of them */
+#define WEB_CALLERS_MAX   10000u     /* callers of a host; then 503 */
+#define WEB_QUERY_MAX     256u       /* members of a query; then 400 */
+#define WEB_KEEP_ALIVE_MS 15000      /* silence of an event stream before a comment */
+#define WEB_TICK_MS       1000
+
+/* ---- The provider, web_provider.c ---- */
+
+struct web_provider {
+    struct plugin *plugin; /* referenced; NULL: none */
+    const tn_http_server_draft *vtable;
+    void *self;
+};
+/* The plugin that `use` names, or the one called "serve", or the only one. UNSUPPORTED, or as plugin_load. */
+int32_t web_provider_find(struct web *web, tn_value use, struct error *error);
+
+/* ---- Requests ---- */
+
+/*
+ *     head ──▶ body ──▶ open ──▶ responded ──▶ finished ──▶ (freed by CLOSED)
+ *       └────────┴───────▶ refused ──────────────┘
+ */
+struct web_request {
+    struct web_request *next; /* in its bucket */
+    struct web *web;
+    uint64_t number;
+    struct web_route *route;   /* a reference; NULL if it was refused before its route was known */
+    tn_server_handler handler; /* NULL until it is open, and after the plugin's end: nothing is reported */
+    tn_value head;             /* as TN_HTTP_SERVER_REQUEST */
+    tn_value event;            /* the value of TN_SERVER_REQUEST, until it is open */
+    tn_value refusal;          /* headers of the refusal; NULL: it was not refused */
+    struct buffer body;        /* what has arrived of a body that is given as a whole */
+    int64_t length, limit;     /* of the body: as declared (-1: unknown); allowed */
+    char id[WEB_ID_TEXT];
+    char *key;                                      /* name of the key; NULL: none */
+    struct key_use *use;                            /* of the key; NULL: none */
+    char *origin;                                   /* for Access-Control-Allow-Origin; NULL: none */
+    struct web_request *stream_next, **stream_link; /* event streams, for keep-alive; the link is NULL if it is none */
+    struct loop_work later;                         /* reports TN_SERVER_DRAIN */
+    int64_t started_us, last_ms;                    /* last_ms: of the last event */
+    uint64_t unread;                                /* bytes written since FULL */
+    uint64_t received;                              /* bytes of the body */
+    int status;                                     /* of the response; 0 before it */
+    bool head_only;                                 /* HEAD: what the plugin writes is dropped */
+    bool upgrade;                                   /* it may be accepted as a WebSocket */
+    bool refusing, responded, streams, finished, upgraded, full, aborted, drained, counted, json;
+    const char *reason; /* why the host has ended it; NULL: it has not */
+    const char *code;   /* of a refusal, for the log; NULL */
+};
+
+/* Why the host refuses a request, before it is formatted for the client. */
+struct web_refusal {
+    int status;
+    const char *code;
+    const char *message;
+    const char *headers[4][2]; /* name and value, ended by NULL */
+};
+
+struct web {
+    struct server *server;
+    struct loop *loop;
+    struct access *access;
+    struct web_provider provider;
+    uint64_t listener;
+    struct web_routes routes;
+    struct web_origin origin;
+    struct web_log *log;
+    struct web_limits *limits;
+    tn_value config, listen; /* the section `serve`, or NULL; limits of http_server.h */
+    struct web_request **buckets;
+    size_t bucket_count, open, open_max;
+    struct web_request *streams; /* event streams */
+    struct web_caller *callers;
+    size_t caller_count;
+    uint64_t last_caller;
+    int64_t bodies;     /* bytes of bodies that are being received */
+    struct buffer text; /* of one event or body, while it is written */
+    struct web_probe *probe;
+    struct loop_timer tick;
+    bool draining, ending;
+};
+
+/* web_request.c: the handler of the provider's events; `user` is the web. */
+void web_on_http(void *user, uint64_t number, int32_t event, tn_value value);
+struct web_request *web_request_find(const struct web *web, uint64_t number);
+/* The open request of this plugin; NULL if it has ended, or is another one's. */
+struct web_request *web_request_of(const struct web *web, const struct plugin *plugin, uint64_t number);
+void web_request_deliver(struct web_request *request, int32_t event, tn_value value);
+/* Ends it: 500 if there was no response yet, else the connection is closed. */
+void web_request_fail(struct web_request *request, const char *message);
+void web_request_abort(struct web_request *request, const char *reason);
+/* The requests of a plugin that has ended; NULL: of all plugins. */
+void web_requests_end(struct web *web, const struct plugin *plugin);
+void web_requests_drain(struct web *web);
+void web_requests_free(struct web *web);
+
+/* web_check.c: everything that is checked before the plugin gets a request. False: it was refused. */
+bool web_request_check(struct web_request *request);
+/* Calls the plugin, or answers a route of the host itself. */
+void web_request_open(struct web_request *request);
+/* web_body.c: whether the route takes a body of this length and type; false: it was refused. */
+bool web_check_body(struct web_request *request);
+/* True if the whole body is acceptable: sets `json` of the event. Otherwise it was refused. */
+bool web_request_take_body(struct web_request *request);
+
+/* web_refuse.c */
+void web_refuse(struct web_request *request, const struct web_refusal *refusal);
+void web_refuse_format(struct web_request *request, int status, const char *code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* web_respond.c: as the functions of tn_server_draft. */
+int32_t web_respond(struct web_request *request, tn_value response);
+int32_t web_write(struct web_request *request, const char *data, size_t length);
+int32_t web_event(struct web_request *request, tn_value event);
+int32_t web_finish(struct web_request *request);
+int32_t web_flow(struct web_request *request, bool on);
+/* A response of the host: JSON, or no body if `body` is NULL. `headers` are added; NULL, or [[name, text], …], taken.
+ */
+void web_answer_take(struct web_request *request, int status, tn_value headers, tn_value body);
+/* The headers of every response, added to `headers`. */
+tn_value web_add_headers(struct web_request *request, tn_value headers, bool caches);
+tn_value web_push_header(tn_value headers, const char *name, const char *text);
+void web_keep_streams_alive(struct web *web);
+
+/* web_socket.c */
+int32_t web_accept(struct web_request *request, const char *protocol);
+int32_t web_send(struct web_request *request, tn_value message);
+int32_t web_close(struct web_request *request, int32_t code, const char *reason);
+
+/* web_builtin.c: /, /healthz, /readyz. */
+void web_add_builtin(struct web *web);
+void web_builtin_free(struct web *web);
+
+/* web_caller.c */
+/* The number of the caller with this key for the plugin; 0 if there are too many. */
+uint64_t web_caller_number(struct web *web, struct plugin *plugin, const struct access_key *key);
+struct plugin_caller *web_caller_find(const struct web *web, const struct plugin *plugin, uint64_t number);
+void web_callers_end(struct web *web, const struct plugin *plugin); /* NULL: all */
+/* Ends the subscriptions and requests of keys that were revoked. */
+void web_callers_check(struct web *web);
+
+/* web_abi.c */
+void web_set_routes(struct web *web, bool on);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * web_limit.h - what each key has used: requests, open requests, active runs, tokens and cost.
+ *
+ * The numbers are in memory and begin at 0 with the host. A day is one of UTC. The limits of a key are an object:
+ * requests_per_minute, open_requests, runs, tokens_per_day, cost_per_day; a member that is absent is no limit.
+ *
+ *     struct key_use *use = web_limits_use(limits, "ada");
+ *     if (!key_use_begin(use, key->limits, &retry_s, &what)) refuse with 429;
+ *     ...
+ *     key_use_end(use);
+ *
+ * Runs are those that the key has started by tenon.server; the usage of a run is counted when it ends.
+ *
+ * Thread: [loop].
+ */
+#ifndef TENON_HOST_SERVER_WEB_WEB_LIMIT_H
+#define TENON_HOST_SERVER_WEB_WEB_LIMIT_H
+
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct key_use;
+struct method;
+struct server;
+struct web_limits;
+
+#define WEB_KEYS_MAX    20000u /* keys whose use is kept; those without use are forgotten first */
+#define WEB_THREADS_MAX 10000u /* threads and runs of which is known what was counted; the oldest are forgotten */
+
+struct web_limits *web_limits_new(struct server *server);
+void web_limits_free(struct web_limits *limits); /* ends its waits for runs; NULL is allowed */
+/* Never NULL; lives as long as the limits. */
+struct key_use *web_limits_use(struct web_limits *limits, const char *key);
+
+/* A request begins. False: a limit is reached; *retry_s and *what (a static text) say which. */
+bool key_use_begin(struct key_use *use, tn_value limits, int64_t *retry_s, const char **what);
+void key_use_end(struct key_use *use);
+/* Seconds until what was refused last can be tried again, at least 1: for Retry-After. */
+int64_t key_use_retry_s(const struct key_use *use);
+
+/* Before a method: RATE_LIMIT or BUDGET with `retry_after_ms` if it starts a run and a limit is reached. */
+int32_t key_use_check(struct key_use *use, tn_value limits, const struct method *method, struct error *error);
+/* After a method that key_use_check has allowed; `result` is NULL if it has failed. */
+void key_use_done(struct key_use *use, const struct method *method, tn_value params, tn_value result);
+tn_value key_use_describe(const struct key_use *use); /* {requests, open, runs, tokens, cost}, for tests; new */
+
+#endif
