@@ -15,8 +15,7 @@
 
 static void TN_ABI on_cancelled(void *user, int32_t status, tn_value value) { (void)user, (void)status, (void)value; }
 
-/* Ends the run, which would wait for ever. */
-static void give_up(const struct exchange *exchange) {
+void call_abandon(const struct exchange *exchange) {
     if (exchange->run_id != NULL)
         serving_call_take(&exchange->plugin->serving, exchange->caller, "run/cancel",
                           tn_build("{s:s}", "run_id", exchange->run_id), on_cancelled, NULL, NULL);
@@ -25,7 +24,7 @@ static void give_up(const struct exchange *exchange) {
 /* A tool reports it to the model; other methods fail. */
 static void fail_call(struct exchange *exchange, const char *code, const char *message) {
     struct problem problem = {0};
-    give_up(exchange);
+    call_abandon(exchange);
     if (strcmp(exchange->method->name, "tools/call") == 0) {
         tn_value error = tn_error(code, message), result = result_of_error(error);
         tn_release(error);
@@ -50,7 +49,7 @@ static void fail_missing_take(struct exchange *exchange, tn_value missing) {
         fail_call(exchange, "UNSUPPORTED", "the graph asks a question that this client cannot answer");
         return;
     }
-    give_up(exchange);
+    call_abandon(exchange);
     problem.data = tn_build("{s:V}", "requiredCapabilities", missing);
     (void)problem_set(&problem, 400, MCPS_MISSING_CAPABILITY,
                       "the graph asks a question that needs capabilities which the client has not declared");

@@ -33,6 +33,7 @@ static void on_disconnect(void *user) {
     if (stream == NULL) return;
     stream_disconnect(stream);
     exchange->http = 0;
+    if (exchange->run != NULL) serving_run_flow(exchange->run);
 }
 
 static void on_event(void *user, tn_value event, uint64_t seq, uint64_t missed) {

@@ -148,6 +148,7 @@ void exchange_leave_stream(struct exchange *exchange) { exchange_free(exchange);
 void exchange_cancel(struct exchange *exchange) {
     struct problem problem = {0};
     if (exchange->run != NULL) serving_run_cancel(exchange->run);
+    if (exchange->asked > 0) call_abandon(exchange);
     (void)problem_set(&problem, 200, MCPS_INTERNAL, "the request was cancelled");
     send_take(exchange, 200, exchange->stream == NULL ? reply_error(exchange->id, &problem) : NULL);
 }
@@ -169,8 +170,8 @@ static struct exchange *exchange_of(const struct plugin *plugin, uint64_t http) 
 void exchanges_on_closed(struct plugin *plugin, uint64_t http) {
     struct exchange *exchange = exchange_of(plugin, http);
     if (exchange == NULL) return;
-    exchange->http = 0;
-    if (exchange->stream != NULL) exchange->stream->http = 0;
+    if (exchange->http == http) exchange->http = 0;
+    if (exchange->stream != NULL && exchange->stream->http == http) exchange->stream->http = 0;
     if (exchange->run != NULL) serving_run_flow(exchange->run); /* what it sends is kept, or dropped */
     if (exchange->modern) exchange_cancel(exchange);
 }

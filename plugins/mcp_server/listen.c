@@ -19,8 +19,7 @@ struct listener {
 static void send_notification_take(const struct listener *listener, const char *method, tn_value params) {
     params = tn_set_take(params, "_meta", tn_build("{s:v}", META_SUBSCRIPTION, listener->id));
     tn_value message = params != NULL ? reply_notification_take(method, params) : NULL;
-    /* A client that does not read is noticed by the server's limits: what it has not read is lost for it. */
-    if (message != NULL && listener->stream->http != 0) (void)stream_send(listener->stream, message);
+    if (message != NULL) stream_send_or_abort(listener->stream, message);
     tn_release(message);
 }
 

@@ -147,14 +147,17 @@ static void on_refused(const struct plugin *plugin, uint64_t http, tn_value refu
 
 static void TN_ABI on_mcp(void *self, uint64_t http, int32_t event, tn_value value) {
     struct plugin *plugin = self;
+    const char *method = event == TN_SERVER_REQUEST ? tn_get_text(value, "method", "") : "";
     switch (event) {
     case TN_SERVER_REQUEST:
-        if (strcmp(tn_get_text(value, "method", ""), "POST") == 0)
+        if (strcmp(method, "POST") == 0)
             on_post(plugin, http, value);
-        else if (strcmp(tn_get_text(value, "method", ""), "GET") == 0)
+        else if (strcmp(method, "GET") == 0)
             session_get(plugin, http, value);
-        else
+        else if (strcmp(method, "DELETE") == 0)
             session_delete(plugin, http, value);
+        else
+            plugin_respond_take(plugin, http, 200, NULL, NULL); /* HEAD */
         break;
     case TN_SERVER_ROOM: exchanges_on_room(plugin, http); break;
     case TN_SERVER_DRAIN: on_drain(plugin, http); break;

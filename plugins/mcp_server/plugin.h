@@ -24,6 +24,7 @@ struct plugin {
     struct exchange *exchanges;
     struct listener *listeners;
     uint32_t session_count, listener_count;
+    uint64_t kept_bytes; /* of the events that all streams keep */
     uint64_t timer; /* posted: ends idle sessions */
 };
 

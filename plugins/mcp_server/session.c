@@ -14,9 +14,8 @@ static void end_idle_sessions(void *argument) {
     int64_t now = now_ms(), next = MCPS_SESSION_IDLE_MS;
     plugin->timer = 0;
     for (struct session **at = &plugin->sessions; *at != NULL;) {
-        int64_t left = (*at)->exchange_count > 0 || (*at)->messages != NULL
-                           ? MCPS_SESSION_IDLE_MS
-                           : (*at)->used_ms + MCPS_SESSION_IDLE_MS - now;
+        bool used = (*at)->exchange_count > 0 || ((*at)->messages != NULL && (*at)->messages->http != 0);
+        int64_t left = used ? MCPS_SESSION_IDLE_MS : (*at)->used_ms + MCPS_SESSION_IDLE_MS - now;
         if (left <= 0) {
             session_end(*at); /* *at is the next one */
             continue;
@@ -41,19 +40,30 @@ static bool make_room(struct plugin *plugin, const char *caller) {
     return !full || oldest != NULL;
 }
 
+/* What of the client's capabilities is looked at: the rest could be large. */
+static tn_value known_capabilities(tn_value declared) {
+    static const char *const names[] = {"sampling", "roots", "elicitation"};
+    tn_value known = tn_build("{}");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        tn_value one = tn_get(declared, names[i]);
+        if (!value_is_object(one)) continue;
+        known = tn_set_take(known, names[i], tn_get(one, "url") != NULL ? tn_build("{s:{}}", "url") : tn_build("{}"));
+    }
+    return known;
+}
+
 struct session *session_new(struct plugin *plugin, tn_value request, tn_value params) {
     char caller[256];
     caller_text(request, caller);
     struct session *session = make_room(plugin, caller) ? serving_alloc(sizeof *session) : NULL;
     const char *wanted = tn_get_text(params, "protocolVersion", "");
-    tn_value capabilities = tn_get(params, "capabilities");
     if (session == NULL) return NULL;
     *session = (struct session){.plugin = plugin, .next = plugin->sessions, .used_ms = now_ms()};
     (void)snprintf(session->caller, sizeof session->caller, "%s", caller);
     (void)snprintf(session->version, sizeof session->version, "%.15s",
                    message_is_legacy_version(wanted) ? wanted : MCPS_LEGACY);
     serving_random_hex(session->id, 32);
-    session->capabilities = tn_retain(value_is_object(capabilities) ? capabilities : NULL);
+    session->capabilities = known_capabilities(tn_get(params, "capabilities"));
     session->log_level = events_log_level("info");
     plugin->sessions = session;
     plugin->session_count++;
@@ -103,17 +113,19 @@ void session_end(struct session *session) {
 
 void session_add_stream(struct session *session, struct stream *stream) {
     struct stream **oldest = NULL;
+    uint32_t ended = 0;
     stream->id = ++session->next_stream;
     stream->next = session->streams;
     session->streams = stream;
-    if (++session->stream_count <= MCPS_STREAMS_MAX) return;
     for (struct stream **at = &session->streams; *at != NULL; at = &(*at)->next)
-        if ((*at)->finished) oldest = at;
-    if (oldest == NULL) return; /* those that are open are bounded by MCPS_CALLS_MAX */
-    struct stream *ended = *oldest;
-    *oldest = ended->next;
-    session->stream_count--;
-    stream_free(ended);
+        if ((*at)->finished) {
+            ended++;
+            oldest = at;
+        }
+    if (ended <= MCPS_STREAMS_MAX) return; /* those that are open are bounded by MCPS_CALLS_MAX */
+    struct stream *forgotten = *oldest;
+    *oldest = forgotten->next;
+    stream_free(forgotten);
 }
 
 struct stream *session_find_stream(const struct session *session, uint64_t id) {
@@ -130,7 +142,7 @@ struct stream *session_stream_of(const struct plugin *plugin, uint64_t http) {
 }
 
 void session_notify(struct session *session, tn_value notification) {
-    if (session->messages != NULL) (void)stream_send(session->messages, notification);
+    if (session->messages != NULL) stream_send_or_abort(session->messages, notification);
 }
 
 /* ---- Requests of the server ---- */

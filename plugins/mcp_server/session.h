@@ -34,7 +34,7 @@ struct session {
     struct pending *pending;
     uint64_t next_stream;
     int64_t next_request, used_ms;
-    uint32_t stream_count, exchange_count;
+    uint32_t exchange_count;
 };
 
 /* `params` are those of initialize. NULL if memory runs out, or the host has MCPS_SESSIONS_MAX. */

@@ -59,6 +59,7 @@ static void forget_first(struct stream *stream) {
     if (stream->first_kept == NULL) stream->last_kept = &stream->first_kept;
     stream->kept--;
     stream->kept_bytes -= event->size;
+    stream->plugin->kept_bytes -= event->size;
     tn_release(event->json);
     serving_free(event);
 }
@@ -75,17 +76,17 @@ static void keep_event(struct stream *stream, tn_value json) {
     stream->last_kept = &event->next;
     stream->kept++;
     stream->kept_bytes += size;
+    stream->plugin->kept_bytes += size;
     while (stream->kept > 1 && (stream->kept > MCPS_EVENTS_MAX || stream->kept_bytes > MCPS_EVENTS_BYTES))
         forget_first(stream);
+    while (stream->kept > 0 && stream->plugin->kept_bytes > MCPS_KEPT_BYTES) forget_first(stream);
 }
 
 int32_t stream_send(struct stream *stream, tn_value json) {
     stream->last++;
     if (stream->resumable) keep_event(stream, json);
     if (stream->http == 0) return TN_OK;
-    int32_t status = write_event(stream, stream->last, json, 0);
-    if (status != TN_OK && status != TN_SERVER_FULL) stream->http = 0;
-    return status;
+    return write_event(stream, stream->last, json, 0); /* if the client has gone, CLOSED follows */
 }
 
 void stream_finish(struct stream *stream) {
@@ -93,6 +94,11 @@ void stream_finish(struct stream *stream) {
     if (stream->http != 0) (void)stream->plugin->serving.server->finish(tn.host, stream->http);
     stream->http = 0;
     if (!stream->resumable) stream_free(stream);
+}
+
+void stream_send_or_abort(struct stream *stream, tn_value json) {
+    if (stream_send(stream, json) == TN_SERVER_FULL && stream->http != 0)
+        (void)stream->plugin->serving.server->abort(tn.host, stream->http);
 }
 
 void stream_disconnect(struct stream *stream) {

@@ -35,6 +35,8 @@ struct stream {
 struct stream *stream_new(struct plugin *plugin, struct session *session, uint64_t http);
 /* Sends a message, or keeps it if the client is away. TN_OK, TN_SERVER_FULL, or another status: the client is gone. */
 int32_t stream_send(struct stream *stream, tn_value json);
+/* The same for messages that no run waits for: a client that does not read them loses its connection. */
+void stream_send_or_abort(struct stream *stream, tn_value json);
 /* The last message was sent. A stream of a session stays, for a client that comes back. Others are freed. */
 void stream_finish(struct stream *stream);
 /* Closes the connection, but not the stream: the client comes back after MCPS_RETRY_MS. */
