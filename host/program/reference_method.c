@@ -49,6 +49,17 @@ static void print_json(const char *label, tn_value value) {
     mem_free(text);
 }
 
+/* Whether a key with an owner may call it (host/server/web/README.md). */
+static void print_owned(const struct method *method) {
+    static const char *const texts[] = {[METHOD_CLOSED] = "no",
+                                        [METHOD_INSIDE] = "no, but plugins inside of a run of such a key",
+                                        [METHOD_OWNED] = "yes"};
+    bool other = method->owned == METHOD_OWNED && method->owned_scope != method->scope;
+    printf("For keys with an owner: %s", texts[method->owned]);
+    if (other) printf(", with the scope `%s`", method_scope_name(method->owned_scope));
+    puts(".");
+}
+
 /* ---- Entries ---- */
 
 void reference_print_method(const char *mark, const struct method *method) {
@@ -57,6 +68,7 @@ void reference_print_method(const char *mark, const struct method *method) {
     printf("%s %s\n\n%s", mark, method->name, method->summary);
     if (*description) printf(" %s", description);
     printf("\n\nA method. Its scope is `%s`.\n", method_scope_name(method->scope));
+    print_owned(method);
     print_schema(mark, "Parameters", value_get(method->row, "params"));
     print_schema(mark, "Result", value_get(method->row, "result"));
     print_errors(mark, method);

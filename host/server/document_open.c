@@ -8,6 +8,7 @@
 #include "adl/source/source.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
+#include "host/base/config/config.h"
 #include "host/base/files.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
@@ -20,7 +21,21 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A document, or a text, can contain every tool: a client with an owner has those that the operator serves. */
+static int32_t refuse_unserved(const struct method_call *call, const char *parameter, struct error *error) {
+    return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                     "`%s`: %s runs only documents that this host serves; expected `document: graph:NAME`", parameter,
+                     client_name(call->client));
+}
+
 static int32_t check_name(const struct method_call *call, const char *name, struct error *error) {
+    tn_value graphs = config_graphs(host_config(server_host(call->server)));
+    if (files_is_graph_name(name) && !value_get(graphs, name + strlen("graph:")))
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
+                         "`document`: no graph `%.100s` is served; graph/list lists those that are",
+                         name + strlen("graph:"));
+    if (client_owner(call->client))
+        return files_is_graph_name(name) ? TN_OK : refuse_unserved(call, "document", error);
     if (client_names_files(call->client) || files_is_special_name(name)) return TN_OK;
     return error_set(error, TN_FAILED, "PERMISSION_DENIED",
                      "`document`: %s may not name files of the host by their path (found `%.200s`); expected a "
@@ -31,6 +46,7 @@ static int32_t check_name(const struct method_call *call, const char *name, stru
 static struct source *source_of_text(const struct method_call *call, struct error *error) {
     const char *name = method_text(call, "name");
     size_t length;
+    if (client_owner(call->client)) return (void)refuse_unserved(call, "text", error), NULL;
     const char *text = value_chars(value_get(call->params, "text"), &length);
     if (length > DOCUMENT_TEXT_MAX) {
         error_set(error, TN_LIMIT, "LIMIT", "`text` has %zu bytes, expected at most %u", length, DOCUMENT_TEXT_MAX);
@@ -43,9 +59,9 @@ static struct source *source_of_text(const struct method_call *call, struct erro
 }
 
 /* After IO: a relative name starts at the working folder of the host, which is not that of a client of its socket. */
-static void add_folder(const char *name, struct error *error) {
+static void add_folder(const struct method_call *call, const char *name, struct error *error) {
     char folder[PATH_MAX];
-    if (name[0] != '/' && !files_is_special_name(name) && getcwd(folder, sizeof folder))
+    if (!client_owner(call->client) && name[0] != '/' && !files_is_special_name(name) && getcwd(folder, sizeof folder))
         error_set(error, TN_NOT_FOUND, "IO", "%s; a relative path starts at the folder of the host, %s", error->message,
                   folder);
 }
@@ -59,7 +75,7 @@ static struct source *source_of_file(const struct method_call *call, const char 
     tn_value text = engine->catalog.read(engine->catalog.read_self, NULL, name, &found, &why);
     if (!text) {
         error_set(error, TN_NOT_FOUND, "IO", "cannot read the document `%s`: %s", name, why.message);
-        add_folder(name, error);
+        add_folder(call, name, error);
     } else if (!(source = inner_file_source(NULL, &found, text, SOURCE_SHOWN))) {
         error_set(error, TN_LIMIT, "LIMIT", "the document `%s` is too large", name);
     }
@@ -85,7 +101,7 @@ int32_t document_refuse(const char *name, struct diagnostics *found, struct erro
 static int32_t open_text(const struct method_call *call, const struct graph_origin *origin, struct graph **out,
                          struct error *error) {
     struct source *source = source_of_text(call, error);
-    if (!source) return TN_LIMIT;
+    if (!source) return TN_INVALID;
     int32_t status = graph_open_source(server_engine(call->server), source, origin, out, error);
     if (status != TN_OK && diagnostics_errors(origin->diagnostics))
         status = document_refuse(source_name(source), origin->diagnostics, error);
@@ -98,7 +114,7 @@ static int32_t open_file(const struct method_call *call, const char *name, const
     int32_t status = check_name(call, name, error);
     if (status != TN_OK) return status;
     status = graph_open(server_engine(call->server), NULL, name, origin, out, error);
-    if (status == TN_NOT_FOUND && strcmp(error->code, "IO") == 0) add_folder(name, error);
+    if (status == TN_NOT_FOUND && strcmp(error->code, "IO") == 0) add_folder(call, name, error);
     if (status == TN_OK || !diagnostics_errors(origin->diagnostics)) return status;
     return document_refuse(name, origin->diagnostics, error);
 }
@@ -161,7 +177,7 @@ static int32_t check_session(const struct method_call *call, struct error *error
         return error_set(error, TN_FAILED, "PERMISSION_DENIED",
                          "`session.starts_programs` needs the scope `admin`; %s has `%s`", client_name(call->client),
                          method_scope_name(client_scope(call->client)));
-    if (!client_is_plugin(call->client) || !session) return TN_OK;
+    if (!session || !(client_is_plugin(call->client) || client_owner(call->client))) return TN_OK;
     return error_set(error, TN_FAILED, "PERMISSION_DENIED", "`session`: %s may not choose models and tools of a run",
                      client_name(call->client));
 }

@@ -29,6 +29,16 @@ enum method_scope { METHOD_READ, METHOD_RUN, METHOD_ADMIN };
 #define METHOD_SCOPES 3
 const char *method_scope_name(enum method_scope scope); /* "read" */
 
+/*
+ * Whether a call for an owner (plugin/call/owner.h) may use a method, because it reaches only what belongs to the
+ * owner, or nothing that belongs to users. `owned` of a row; a row without it is closed.
+ */
+enum method_owned {
+    METHOD_CLOSED,
+    METHOD_INSIDE, /* `inside`: components of plugins inside of a run of an owner */
+    METHOD_OWNED   /* `true` or a scope: also clients with an owner */
+};
+
 /* One call of a method, for its handler. Borrowed: it is valid until the handler returns. */
 struct method_call {
     struct server *server;
@@ -37,6 +47,7 @@ struct method_call {
     uint64_t token;  /* ends the call: method_done_take, or call_complete and call_fail, from the loop, now or later */
     tn_value params; /* validated, with the defaults of the schema */
     struct authority *authority; /* method_authority */
+    const char *owner;           /* of the client, or of the run whose task makes the call; NULL: the operator */
 };
 
 /*
@@ -47,8 +58,9 @@ typedef int32_t method_start_fn(const struct method_call *call, struct error *er
 
 struct method {
     const char *name, *summary;
-    enum method_scope scope;
-    tn_value row; /* as declared: summary, description?, scope, params, result, errors?, example */
+    enum method_scope scope, owned_scope; /* owned_scope: for clients with an owner */
+    enum method_owned owned;
+    tn_value row; /* as declared: summary, description?, scope, owned?, params, result, errors?, example */
     method_start_fn *start;
 };
 

@@ -7,10 +7,12 @@
 #include "adl/value/wildcard.h"
 #include "host/assembly/host.h"
 #include "host/base/container_of.h"
+#include "host/base/files.h"
 #include "host/base/loop.h"
 #include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/call/instance.h"
+#include "host/plugin/call/owner.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include "host/server/client.h"
@@ -42,6 +44,7 @@ struct method_callable {
     bool defers;      /* method_defer_loads */
     bool awaits_load; /* it waits for the processes of isolated plugins, not for announced components */
     bool validates;   /* server_validates, when the call started */
+    char owner[OWNER_TEXT]; /* "": the operator */
 };
 
 /* ---- Rights ---- */
@@ -88,14 +91,36 @@ static int32_t find_client(struct method_callable *self, struct error *error) {
     return TN_OK;
 }
 
+/* The owner of the client, or of the run whose task makes the call. */
+static void find_owner(struct method_callable *self, struct call *call) {
+    const char *owner = self->client ? client_owner(self->client) : NULL;
+    if (owner) memcpy(self->owner, owner, strlen(owner) + 1);
+    if (owner || !call_parent(call)) return;
+    tn_value context = call_context(call);
+    (void)owner_of_context(context, self->owner);
+    value_unref(context);
+}
+
+static int32_t check_scope(const struct client *client, const struct method *method, struct error *error) {
+    enum method_scope has = client_scope(client), needs = client_owner(client) ? method->owned_scope : method->scope;
+    if (has >= needs) return TN_OK;
+    return error_set(error, TN_FAILED, "PERMISSION_DENIED", "the method %s needs the scope `%s`; %s has `%s`",
+                     method->name, method_scope_name(needs), client_name(client), method_scope_name(has));
+}
+
+static int32_t check_owned(const struct method_callable *self, struct error *error) {
+    enum method_owned needs = self->caller ? METHOD_INSIDE : METHOD_OWNED;
+    if (!*self->owner || self->method->owned >= needs) return TN_OK;
+    return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                     "the method %s is for the operator only: it could reach what belongs to others than `%s`",
+                     self->method->name, self->owner);
+}
+
 static int32_t check_client(const struct method_callable *self, struct error *error) {
     if (!self->client) return error_set(error, TN_STALE, "CANCELLED", "the plugin of `%s` has ended", self->caller->id);
-    enum method_scope has = client_scope(self->client);
-    if (self->caller) return method_check_caller(self->server, self->caller, self->method, error);
-    if (has >= self->method->scope) return TN_OK;
-    return error_set(error, TN_FAILED, "PERMISSION_DENIED", "the method %s needs the scope `%s`; %s has `%s`",
-                     self->method->name, method_scope_name(self->method->scope), client_name(self->client),
-                     method_scope_name(has));
+    int32_t status = self->caller ? method_check_caller(self->server, self->caller, self->method, error)
+                                  : check_scope(self->client, self->method, error);
+    return status == TN_OK ? check_owned(self, error) : status;
 }
 
 /* A subscription of a plugin has a handler, which only tenon.host's `subscribe` has got. */
@@ -130,6 +155,33 @@ static int32_t check_texts(const struct method *method, tn_value params, struct 
     return TN_OK;
 }
 
+/* ---- Ids ---- */
+
+/* How a parameter is completed: by the shared schema that it refers to. The kernel completes ids of its records. */
+enum id_kind { ID_NONE, ID_LOOKUP, ID_NEW };
+
+static enum id_kind id_kind_of(tn_value schema) {
+    tn_value reference = value_get(schema, "$ref");
+    if (value_text_is(reference, "#/components/schemas/ThreadId")) return ID_LOOKUP;
+    return value_text_is(reference, "#/components/schemas/NewThreadId") ? ID_NEW : ID_NONE;
+}
+
+/* Completes the ids of threads for the owner. NOT_FOUND for a new id with the prefix of another one. */
+static int32_t complete_ids(struct method_callable *self, struct error *error) {
+    tn_value properties = value_get(value_get(self->method->row, "params"), "properties");
+    for (size_t i = 0; *self->owner && i < value_count(properties); i++) {
+        tn_value name = value_key_at(properties, i), id = value_get_key(self->params, name);
+        enum id_kind kind = id_kind_of(value_value_at(properties, i));
+        if (kind == ID_NONE || !value_is(id, TN_STRING)) continue;
+        const char *text = value_chars(id, NULL);
+        char *whole = kind == ID_NEW ? owner_complete(self->owner, text, error) : owner_confine(self->owner, text);
+        if (!whole) return TN_NOT_FOUND;
+        self->params = value_set_key_take(self->params, value_ref(name), value_text(whole));
+        mem_free(whole);
+    }
+    return TN_OK;
+}
+
 /* ---- The callable ---- */
 
 static void method_retry(struct loop_timer *timer);
@@ -146,7 +198,13 @@ static void method_run(struct method_callable *self) {
     struct call *made = call_lookup_open(self->token);
     if (!made) return;
     struct authority *authority = authority_ref(frame_of_call(self, made));
-    const struct method_call call = {self->server, self->client, self->method, self->token, self->params, authority};
+    const struct method_call call = {.server = self->server,
+                                     .client = self->client,
+                                     .method = self->method,
+                                     .token = self->token,
+                                     .params = self->params,
+                                     .authority = authority,
+                                     .owner = *self->owner ? self->owner : NULL};
     struct error error = ERROR_INIT;
     int32_t status = self->method->start(&call, &error);
     if (status == METHOD_RETRY) {
@@ -189,10 +247,12 @@ static int32_t method_callable_start(struct callable *callable, struct call *cal
     self->token = call_token(call);
     self->started_ms = loop_now_ms(self->loop);
     int32_t status = find_client(self, &error);
+    if (status == TN_OK) find_owner(self, call);
     if (status == TN_OK) status = check_client(self, &error);
     if (status == TN_OK) status = check_subscribes(self, input, &error);
     if (status == TN_OK) status = method_read_params(self->method, input, &self->params, &error);
     if (status == TN_OK) status = check_texts(self->method, self->params, &error);
+    if (status == TN_OK) status = complete_ids(self, &error);
     if (status == TN_OK)
         method_run(self);
     else
@@ -232,8 +292,18 @@ void method_defer_loads(const struct method_call *call, bool on) {
     if (made && on) ((struct method_callable *)call_callable(made))->defers = true;
 }
 
-static const struct callable_ops method_callable_ops = {
-    .start = method_callable_start, .cancel = method_callable_cancel, .free = method_callable_free};
+/* A tool that a client with an owner calls belongs to this owner, as a run with such an id does. */
+static tn_value method_callable_context(const struct callable *callable, const struct call *call) {
+    const struct method_callable *self = (const struct method_callable *)callable;
+    tn_value context = instance_plain_context(call), id = value_get(context, "task_id");
+    if (!*self->owner || !value_is(id, TN_STRING)) return context;
+    return value_set_take(context, "run_id", owner_confine_value(self->owner, id));
+}
+
+static const struct callable_ops method_callable_ops = {.start = method_callable_start,
+                                                        .cancel = method_callable_cancel,
+                                                        .context = method_callable_context,
+                                                        .free = method_callable_free};
 
 static struct method_callable *callable_new(struct loop *loop, const struct method *method,
                                             const struct component_info *caller) {
@@ -268,7 +338,8 @@ struct callable *method_call_of_component(const struct method *method, const str
 bool method_is_allowed(const struct method_call *call, const struct method *method) {
     const struct call *made = call_lookup_open(call->token);
     const struct component_info *caller = made ? ((struct method_callable *)call_callable(made))->caller : NULL;
-    if (!caller) return method->scope <= client_scope(call->client);
+    if (call->owner && method->owned < (caller ? METHOD_INSIDE : METHOD_OWNED)) return false;
+    if (!caller) return check_scope(call->client, method, NULL) == TN_OK;
     return !is_of_events(method) && method_check_caller(call->server, caller, method, NULL) == TN_OK;
 }
 
@@ -285,6 +356,10 @@ struct authority *method_authority(const struct method_call *call) {
 
 int32_t method_locate(const struct method_call *call, const char *parameter, const char *name, char **path,
                       struct error *error) {
+    if (client_owner(call->client) && !files_is_graph_name(name))
+        return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                         "`%s`: %s names documents only as `graph:NAME` (found `%.200s`)", parameter,
+                         client_name(call->client), name);
     int32_t status = host_locate_file(server_host(call->server), name, path, error);
     if (status != TN_NOT_FOUND) return status;
     if (client_names_files(call->client)) {

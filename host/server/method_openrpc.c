@@ -110,6 +110,7 @@ static tn_value openrpc_method(const struct method *method) {
     one = value_set_take(one, "errors", openrpc_errors(method));
     one = value_set_take(one, "examples", openrpc_examples(method));
     one = value_set_take(one, "x-tenon-scope", value_text(method_scope_name(method->scope)));
+    one = openrpc_set_text(one, "x-tenon-owned", value_get(method->row, "owned"));
     if (is_plain(params)) return one;
     return value_set_take(one, "x-tenon-params", method_schema_for(params, OPENRPC_PLACE));
 }

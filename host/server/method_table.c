@@ -96,6 +96,25 @@ static enum method_scope read_scope(const struct method_file *file, tn_value row
     table_broken(file->name, "a method without a scope");
 }
 
+/* `owned`: true, `inside`, or the scope that a client with an owner needs instead of `scope`. */
+static void read_owned(const struct method_file *file, struct method *method) {
+    tn_value owned = value_get(method->row, "owned");
+    method->owned_scope = method->scope;
+    if (!owned) return;
+    if (value_text_is(owned, "inside")) {
+        method->owned = METHOD_INSIDE;
+        return;
+    }
+    method->owned = METHOD_OWNED;
+    if (owned == value_bool(true)) return;
+    for (int i = 0; i < METHOD_SCOPES; i++)
+        if (value_text_is(owned, scope_names[i])) {
+            method->owned_scope = (enum method_scope)i;
+            return;
+        }
+    table_broken(file->name, "`owned` of a method is not true, `inside` or a scope");
+}
+
 static method_start_fn *find_handler(const struct method_file *file, const char *name) {
     for (const struct method_handler *handler = file->handlers; handler->name; handler++)
         if (strcmp(handler->name, name) == 0) return handler->start;
@@ -115,6 +134,7 @@ static void add_rows(const struct method_file *file, tn_value methods) {
                                                     .scope = read_scope(file, row),
                                                     .row = row,
                                                     .start = find_handler(file, name)};
+        read_owned(file, &table.rows[table.count - 1]);
     }
 }
 

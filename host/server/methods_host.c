@@ -23,8 +23,12 @@ static tn_value allowed_methods(const struct method_call *call, enum method_scop
 
 static tn_value allowed_events(const struct method_call *call) {
     if (!method_may_subscribe(call)) return value_array();
-    tn_value params = value_get(method_find("event/subscribe")->row, "params");
-    return value_ref(value_get(value_get(value_get(value_get(params, "properties"), "events"), "items"), "enum"));
+    tn_value params = value_get(method_find("event/subscribe")->row, "params"), reached = value_array();
+    tn_value all = value_get(value_get(value_get(value_get(params, "properties"), "events"), "items"), "enum");
+    for (size_t i = 0; i < value_count(all); i++)
+        if (!call->owner || server_event_has_owner(value_chars(value_at(all, i), NULL)))
+            reached = value_push_take(reached, value_ref(value_at(all, i)));
+    return reached;
 }
 
 static int32_t host_info(const struct method_call *call, struct error *error) {
@@ -46,7 +50,7 @@ struct subscription *method_subscribe(struct client *client, tn_value params, st
     tn_value run_id = value_get(params, "run_id");
     if (run_id) {
         struct server_run *run =
-            server_run_find(server_runs_of(client_server(client)), value_chars(run_id, NULL), error);
+            server_run_find(server_runs_of(client_server(client)), client_owner(client), value_chars(run_id, NULL), error);
         return run ? server_run_subscribe(client, run, params, error) : NULL;
     }
     struct subscription *subscription = subscription_new(client, &options, error);

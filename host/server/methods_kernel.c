@@ -7,6 +7,7 @@
 #include "host/assembly/host.h"
 #include "host/data/kernel/kernel.h"
 #include "host/data/kernel/kernel_embed.h"
+#include "host/server/client.h"
 #include "host/server/method_call.h"
 #include "host/server/method_internal.h"
 #include "host/server/method_request.h"
@@ -28,6 +29,8 @@ static int32_t refuse_unpaid_search(const struct method_call *call, struct error
     if (strcmp(call->method->name, "memory/search") != 0 || !value_get(call->params, "similar") ||
         method_is_allowed(call, method_find("model/embed")))
         return TN_OK;
+    /* An owner may put memories, which costs the same. */
+    if (client_owner(call->client) && client_scope(call->client) >= METHOD_RUN) return TN_OK;
     return error_set(error, TN_FAILED, "PERMISSION_DENIED",
                      "the method memory/search with `similar` calls a model, and needs the rights of the method "
                      "model/embed; search by words with `query`, or pass a `vector`");
@@ -40,8 +43,9 @@ int32_t method_kernel_start(const struct method_call *call, struct error *error)
     int32_t status = refuse_unpaid_search(call, error);
     if (status == TN_OK) status = kernel_open(host_state(server_host(call->server)), &kernel, error);
     if (status != TN_OK) return status;
-    kernel_call_with_vector(host_state(server_host(call->server)), &kernel, operation, call->token, NULL, call->params,
-                            method_request_done, method_request_new(call));
+    const struct kernel_caller caller = {.owner = call->owner};
+    kernel_call_with_vector(host_state(server_host(call->server)), &kernel, operation, call->token, &caller,
+                            call->params, method_request_done, method_request_new(call));
     return TN_OK;
 }
 

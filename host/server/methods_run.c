@@ -13,7 +13,7 @@
 #include <string.h>
 
 static struct server_run *run_named(const struct method_call *call, struct error *error) {
-    return server_run_find(server_runs_of(call->server), method_text(call, "run_id"), error);
+    return server_run_find(server_runs_of(call->server), call->owner, method_text(call, "run_id"), error);
 }
 
 /* The modes of the run include those of its first subscription. */
@@ -40,6 +40,7 @@ static int32_t run_begin(const struct method_call *call, bool resumes, struct er
     struct server_run *run =
         server_run_new(server_runs_of(call->server),
                        &(struct server_run_options){.client = call->client,
+                                                    .owner = call->owner,
                                                     .graph = graph,
                                                     .file = document,
                                                     .document = document ? document : method_text(call, "name"),
@@ -105,7 +106,7 @@ static int32_t run_list(const struct method_call *call, struct error *error) {
     bool more = false;
     (void)error;
     while (!more && (run = server_run_older(runs, run)) != NULL) {
-        if (!server_run_matches(run, status, thread)) continue;
+        if (!server_run_is_of(run, call->owner) || !server_run_matches(run, status, thread)) continue;
         more = value_count(list) == limit;
         if (!more) list = value_push_take(list, server_run_describe(run, false));
     }

@@ -13,6 +13,7 @@
 #include "host/data/thread/thread_log.h"
 #include "host/engine/execution/execution_thread.h"
 #include "host/engine/graph/graph.h"
+#include "host/plugin/call/owner.h"
 #include "host/server/client.h"
 #include "host/server/document_open.h"
 #include "host/server/method_call.h"
@@ -85,6 +86,12 @@ static int32_t thread_list_method(const struct method_call *call, struct error *
                                     .agent = method_text(call, "agent"),
                                     .after = method_text(call, "after"),
                                     .limit = method_int(call, "limit", 100)};
+    char from[OWNER_PREFIX_TEXT], to[OWNER_PREFIX_TEXT];
+    if (call->owner) {
+        owner_range(call->owner, from, to);
+        filter.from = from;
+        filter.to = to;
+    }
     int32_t status = read_thread_time(call, "before", before, &filter.before, error);
     if (status == TN_OK) status = read_thread_time(call, "since", since, &filter.since, error);
     if (status != TN_OK) return status;

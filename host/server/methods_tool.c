@@ -6,7 +6,9 @@
  * with the answer. Elsewhere the client asks, and calls again with `approved`.
  */
 #include "adl/document/catalog.h"
+#include "adl/value/wildcard.h"
 #include "host/assembly/host.h"
+#include "host/base/config/config.h"
 #include "host/engine/engine.h"
 #include "host/engine/tool/approval.h"
 #include "host/engine/tool/tool.h"
@@ -22,21 +24,47 @@
 #include "host/server/server.h"
 #include <string.h>
 
+/* ---- Clients with an owner ---- */
+
+/* `serve: {tools}` of tenon.yaml has patterns of the tools that they may use. */
+static bool tool_is_served(const struct method_call *call, const char *name) {
+    if (!client_owner(call->client)) return true;
+    tn_value patterns = value_get(config_serve(host_config(server_host(call->server))), "tools");
+    for (size_t i = 0; i < value_count(patterns); i++) {
+        tn_value pattern = value_at(patterns, i);
+        if (value_is(pattern, TN_STRING) && wildcard_matches_tool(value_chars(pattern, NULL), name)) return true;
+    }
+    return false;
+}
+
+/* The same for a tool that exists and for one that does not. */
+static int32_t check_served(const struct method_call *call, struct error *error) {
+    const char *name = method_text(call, "tool");
+    if (tool_is_served(call, name)) return TN_OK;
+    return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                     "%s may not use the tool `%.200s`; the operator can allow it with `serve: {tools: [%.200s]}` in "
+                     "tenon.yaml",
+                     client_name(call->client), name, name);
+}
+
 /* ---- Descriptions ---- */
 
 struct tool_rows {
     const struct method_call *call;
     tn_value rows;
+    size_t limit;
 };
 
 static void tool_add_row(void *user, const struct component_info *info) {
     struct tool_rows *list = user;
+    if (value_count(list->rows) == list->limit || !tool_is_served(list->call, info->id)) return;
     const struct engine *engine = server_engine(list->call->server);
     list->rows = value_push_take(list->rows, tool_describe(engine, method_authority(list->call), info));
 }
 
 static int32_t tool_found(const struct method_call *call, const char *query, const char *pattern, size_t limit) {
-    struct tool_rows list = {call, value_array()};
+    struct tool_rows list = {call, value_array(), limit};
+    if (client_owner(call->client)) limit = SIZE_MAX; /* those that are not served do not count */
     method_defer_loads(call, true);
     tool_search(server_engine(call->server), query, pattern, limit, tool_add_row, &list);
     method_defer_loads(call, false);
@@ -69,7 +97,8 @@ static int32_t tool_resolve(const struct method_call *call, struct component **o
 
 static int32_t tool_show(const struct method_call *call, struct error *error) {
     struct component *component;
-    int32_t status = tool_resolve(call, &component, error);
+    int32_t status = check_served(call, error);
+    if (status == TN_OK) status = tool_resolve(call, &component, error);
     if (status != TN_OK) return status;
     return method_done_take(call, tool_describe(server_engine(call->server), method_authority(call), component->info));
 }
@@ -148,7 +177,8 @@ static int32_t tool_open(const struct method_call *call, struct callable **out, 
 
 static int32_t tool_call_method(const struct method_call *call, struct error *error) {
     struct callable *set = NULL;
-    int32_t status = tool_open(call, &set, error);
+    int32_t status = check_served(call, error);
+    if (status == TN_OK) status = tool_open(call, &set, error);
     if (status != TN_OK) return status;
     tn_value arguments = tool_arguments(call), request = value_object_reserve(3);
     request = value_set_take(request, "name", value_text(method_text(call, "tool")));

@@ -9,6 +9,7 @@
 #include "host/engine/engine.h"
 #include "host/loops/loops.h"
 #include "host/plugin/abi/abi_host.h"
+#include "host/plugin/call/owner.h"
 #include "host/plugin/registry/registry.h"
 #include "host/server/method_job.h"
 #include "host/server/plugin_client.h"
@@ -17,6 +18,7 @@
 #include "host/server/server_run.h"
 #include "host/server/server_schedule.h"
 #include "host/server/server_work.h"
+#include <string.h>
 
 struct server {
     struct host *host;
@@ -108,6 +110,18 @@ void server_drain(struct server *server) {
 
 /* ---- Events of the host ---- */
 
+/* An event is for the owner of the run or the Task that it is about. Others are for the operator. */
+static bool event_owner(tn_value params, char out[OWNER_TEXT]) {
+    tn_value task = value_get(params, "task_id");
+    if (owner_of_context(params, out)) return true;
+    return value_is(task, TN_STRING) && owner_of(value_chars(task, NULL), out);
+}
+
+bool server_event_has_owner(const char *event) {
+    tn_value properties = value_get(value_get(value_get(method_events(), event), "params"), "properties");
+    return value_get(properties, "run_id") || value_get(properties, "task_id");
+}
+
 bool server_listens(const struct server *server, const char *event) {
     for (const struct client *client = server->clients; client; client = client_next(client))
         if (client_listens(client, event)) return true;
@@ -115,8 +129,12 @@ bool server_listens(const struct server *server, const char *event) {
 }
 
 void server_publish_take(struct server *server, const char *event, tn_value params) {
-    for (struct client *client = server->clients; client; client = client_next(client))
-        client_publish(client, event, params);
+    char owner[OWNER_TEXT];
+    bool owned = event_owner(params, owner);
+    for (struct client *client = server->clients; client; client = client_next(client)) {
+        const char *of_client = client_owner(client);
+        if (!of_client || (owned && strcmp(of_client, owner) == 0)) client_publish(client, event, params);
+    }
     value_unref(params);
 }
 

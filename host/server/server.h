@@ -52,6 +52,8 @@ sign_check_fn *server_sign_check(const struct server *server);
 /* Sends an event of the host ("component/changed") to each subscription that names it. Takes `params`. */
 void server_publish_take(struct server *server, const char *event, tn_value params);
 /* True if a subscription names the event. */
+/* True if a run or a Task causes the event, so that it can be for an owner. */
+bool server_event_has_owner(const char *event);
 bool server_listens(const struct server *server, const char *event);
 /* For tests: results and events are validated, too, and a wrong one fails with INVALID_OUTPUT. */
 void server_validate_results(struct server *server, bool on);

@@ -41,9 +41,22 @@ static size_t bucket_of(const char *id) {
     return hash % RUN_BUCKETS;
 }
 
-struct server_run *server_run_find(const struct server_runs *runs, const char *id, struct error *error) {
+static struct server_run *run_lookup(const struct server_runs *runs, const char *id) {
     struct server_run *run = runs->buckets[bucket_of(id)];
     while (run && strcmp(run->id, id) != 0) run = run->next_alike;
+    return run;
+}
+
+bool server_run_is_of(const struct server_run *run, const char *owner) {
+    return !owner || strcmp(run->owner, owner) == 0;
+}
+
+struct server_run *server_run_find(const struct server_runs *runs, const char *owner, const char *id,
+                                   struct error *error) {
+    char *whole = owner_confine(owner, id);
+    struct server_run *run = run_lookup(runs, whole);
+    mem_free(whole);
+    if (run && !server_run_is_of(run, owner)) run = NULL;
     if (!run)
         error_set(error, TN_NOT_FOUND, "NOT_FOUND",
                   "this host has no run `%.100s`; run/list lists its runs, thread/list the saved threads", id);
@@ -265,12 +278,32 @@ static void run_on_part_ended(void *user, enum run_status status, tn_value repor
 
 static const struct run_part_ops part_ops = {run_events_receive, run_events_receive_kept, run_on_part_ended};
 
-/* Sets the config's `run_id` if it has none. */
-static tn_value config_with_id(tn_value config, int64_t now_ms) {
-    char id[KERNEL_ID_TEXT];
-    config = config ? value_ref(config) : value_object();
+/* Completes an id in *config. */
+static int32_t complete_id(tn_value *config, const char *name, const char *owner, struct error *error) {
+    tn_value id = value_get(*config, name);
+    if (!owner || !value_is(id, TN_STRING)) return TN_OK;
+    char *whole = owner_complete(owner, value_chars(id, NULL), error);
+    if (!whole) return TN_NOT_FOUND;
+    *config = value_set_take(*config, name, value_text(whole));
+    mem_free(whole);
+    return TN_OK;
+}
+
+/* The config with complete ids, and a `run_id` if it has none; a new reference. NULL with the error. */
+static tn_value config_with_ids(const struct server_run_options *options, int64_t now_ms, struct error *error) {
+    char id[OWNER_PREFIX_TEXT + KERNEL_ID_TEXT], of_thread[OWNER_TEXT];
+    const char *owner = options->owner;
+    tn_value config = options->config ? value_ref(options->config) : value_object();
+    tn_value thread = value_get(config, "thread_id");
+    if (!owner && value_is(thread, TN_STRING) && owner_of(value_chars(thread, NULL), of_thread)) owner = of_thread;
+    if (complete_id(&config, "thread_id", owner, error) != TN_OK ||
+        complete_id(&config, "run_id", owner, error) != TN_OK) {
+        value_unref(config);
+        return NULL;
+    }
     if (value_get(config, "run_id")) return config;
-    kernel_id_make(now_ms, id);
+    owner_prefix(owner, id);
+    kernel_id_make(now_ms, id + strlen(id));
     return value_set_take(config, "run_id", value_text(id));
 }
 
@@ -293,7 +326,7 @@ static int32_t check_active(const struct server_runs *runs, const struct client 
 }
 
 static int32_t check_id(const struct server_runs *runs, const char *id, struct error *error) {
-    if (!server_run_find(runs, id, NULL)) return TN_OK;
+    if (!run_lookup(runs, id)) return TN_OK;
     return error_set(error, TN_INVALID, "EXISTS", "the host has a run `%.100s` already; use another `run_id`", id);
 }
 
@@ -337,12 +370,13 @@ static int32_t run_open(struct server_run *run, const struct server_run_options 
 struct server_run *server_run_new(struct server_runs *runs, const struct server_run_options *options,
                                   struct error *error) {
     struct loop *loop = server_loop(runs->server);
-    tn_value named = config_with_id(options->config, loop_wall_ms(loop));
+    tn_value named = config_with_ids(options, loop_wall_ms(loop), error);
+    if (!named) return NULL;
     const char *id = value_chars(value_get(named, "run_id"), NULL);
     struct invocation_options inner = {.run = RUN_OPTIONS_INIT, .input = options->input, .ended = run_on_ended};
     /* A run that is resumed keeps the id that its thread has. */
     inner.config =
-        options->resumes ? value_remove_take(value_ref(options->config), value_text("run_id")) : value_ref(named);
+        options->resumes ? value_remove_take(value_ref(named), value_text("run_id")) : value_ref(named);
     struct server_run *run = mem_zalloc(sizeof *run);
     int32_t status = check_active(runs, options->client, error);
     if (status == TN_OK) status = check_id(runs, id, error);
@@ -358,6 +392,7 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
         run->id = mem_text(id);
         run->thread = inner.request.id ? mem_text(inner.request.id) : NULL;
         run->document = options->document ? mem_text(options->document) : NULL;
+        (void)owner_of_run(run->thread, run->id, run->owner);
         run->answers = options->answers ? value_ref(options->answers) : NULL;
         run->modes = options->modes;
         run->resumes = options->resumes;

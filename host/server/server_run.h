@@ -48,6 +48,7 @@ void server_runs_forget_client(struct server_runs *runs, const struct client *cl
 
 struct server_run_options {
     struct client *client;
+    const char *owner;    /* to whom it must belong; NULL: the operator, or the owner of the ids in `config` */
     struct graph *graph;  /* the run keeps a reference */
     const char *file;     /* the name with which the graph was opened; NULL for a text */
     const char *document; /* as the client has named it; NULL for a text without a name */
@@ -56,7 +57,10 @@ struct server_run_options {
     bool resumes;   /* continues the thread of `config`, with `answers` */
     tn_value answers;
 };
-/* INVALID_INPUT if the config is not valid, EXISTS if a run has its id, LIMIT. NULL with the error then. */
+/*
+ * INVALID_INPUT if the config is not valid, EXISTS if a run has its id, NOT_FOUND if an id belongs to another owner,
+ * LIMIT. NULL with the error then. The ids of a run of an owner have its prefix, also the one that is made here.
+ */
 struct server_run *server_run_new(struct server_runs *runs, const struct server_run_options *options,
                                   struct error *error);
 /*
@@ -66,8 +70,10 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
 int32_t server_run_start(struct server_run *run, struct authority *by, struct error *error);
 void server_run_forget(struct server_run *run); /* not started, or ended */
 
-/* NULL with NOT_FOUND if there is no such run. */
-struct server_run *server_run_find(const struct server_runs *runs, const char *id, struct error *error);
+/* The run of this owner, who may leave the prefix of the id out. NULL with NOT_FOUND if there is no such run. */
+struct server_run *server_run_find(const struct server_runs *runs, const char *owner, const char *id,
+                                   struct error *error);
+bool server_run_is_of(const struct server_run *run, const char *owner); /* `owner` NULL: the operator, true */
 const char *server_run_id(const struct server_run *run);
 const char *server_run_thread(const struct server_run *run); /* NULL without a thread */
 /* PERMISSION_DENIED if the component `by` may not give one of the answers (engine/graph/answer_rights.h). */

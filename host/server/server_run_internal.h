@@ -6,6 +6,7 @@
 
 #include "host/base/config/config.h"
 #include "host/engine/graph/run.h"
+#include "host/plugin/call/owner.h"
 #include "host/server/server_run.h"
 
 /* One of the last events of a run: the parameters of run/event, or those of run/ended, whose `mode` is 0. */
@@ -28,6 +29,7 @@ struct server_run {
     struct invocation *invocation; /* on this loop; cleared when the run is over; NULL with a part */
     struct run_part *part;         /* on another loop; freed when the run is over; NULL with an invocation */
     char *id, *thread, *document;
+    char owner[OWNER_TEXT]; /* that of its thread, or of its id; "": the operator */
     tn_value answers;       /* of run/resume, until it starts */
     unsigned modes;         /* of its events */
     enum run_status status; /* of the last end; RUN_NEW before the start */

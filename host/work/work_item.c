@@ -20,6 +20,7 @@
 #include "host/engine/execution/execution.h"
 #include "host/engine/execution/invocation.h"
 #include "host/engine/graph/graph.h"
+#include "host/plugin/call/owner.h"
 #include "host/work/run_result.h"
 #include "host/work/work_notice.h"
 #include "host/work/work_type.h"
@@ -72,8 +73,11 @@ static void item_set_state(struct work_item *item, enum item_state state) {
 
 static struct loop *item_loop(const struct work_item *item) { return item->options.engine->loop; }
 
+/* What it creates, such as a notification, belongs to the owner of the Task. */
 static void item_call_take(struct work_item *item, const char *operation, tn_value arguments, store_done *done) {
-    kernel_call(item->options.kernel, kernel_find_operation(operation), arguments, done, item);
+    char owner[OWNER_TEXT];
+    const struct kernel_caller caller = {.owner = owner_of(item->id, owner) ? owner : NULL};
+    kernel_call_for(item->options.kernel, kernel_find_operation(operation), &caller, arguments, done, item);
     value_unref(arguments);
 }
 
@@ -392,7 +396,10 @@ static tn_value item_run_config(const struct work_item *item) {
     metadata = value_set_take(metadata, "attempt", value_int(item->attempts));
     tn_value config = value_set_take(value_object_reserve(4), "metadata", metadata);
     config = value_set_take(config, "runner_id", value_text(item->options.worker));
-    if (!item->options.type->graph) return config;
+    if (!item->options.type->graph) { /* without a thread, the id of the run says to whom it belongs */
+        char owner[OWNER_TEXT];
+        return owner_of(item->id, owner) ? value_set_take(config, "run_id", value_text(item->id)) : config;
+    }
     config = value_set_take(config, "thread_id", value_text(item->id));
     /* The claim is the right to take the thread over, also if the worker before is only suspended. */
     return value_set_take(config, "force", value_bool(true));

@@ -6,7 +6,6 @@
  * slow head has between headers_ms and 1.25 headers_ms. Over TLS the handshake counts like the bytes of a head.
  */
 #include "listener_internal.h"
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -15,10 +14,12 @@
 struct connection {
     TAILQ_ENTRY(connection) in_waiting;
     struct listener *listener;
+    struct shard *shard;
     struct MHD_Connection *mhd;
     uint64_t bytes;     /* that had arrived when it began to wait */
     int64_t look, due;  /* when the sweep looks at it; when a head that has begun must be complete, 0: it has not */
     bool waiting, shut;
+    struct sockaddr_storage peer;
     char address[64];
 };
 
@@ -28,21 +29,6 @@ static uint64_t bytes_arrived(int descriptor) {
     memset(&info, 0, sizeof info);
     if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
     return info.tcpi_bytes_received;
-}
-
-static void format_address(const struct sockaddr *address, char *out, size_t size) {
-    char host[INET6_ADDRSTRLEN] = "";
-    if (address != NULL && address->sa_family == AF_INET6) {
-        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)address;
-        (void)inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof host);
-        (void)snprintf(out, size, "[%s]:%d", host, ntohs(six->sin6_port));
-    } else if (address != NULL && address->sa_family == AF_INET) {
-        const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)address;
-        (void)inet_ntop(AF_INET, &four->sin_addr, host, sizeof host);
-        (void)snprintf(out, size, "%s:%d", host, ntohs(four->sin_port));
-    } else {
-        (void)snprintf(out, size, "unknown");
-    }
 }
 
 static void keep_alive(int descriptor) {
@@ -72,26 +58,36 @@ void connection_set_waiting(struct connection *connection) {
     if (connection->listener->draining) connection_shut(connection);
 }
 
+static void on_ended(struct shard *shard, struct connection *connection) {
+    struct listener *listener = shard->listener;
+    connection_set_busy(connection);
+    addresses_remove(&listener->addresses, (const struct sockaddr *)(const void *)&connection->peer);
+    listener->connections--;
+    shard->connections--;
+    free(connection);
+}
+
 void connection_on_notify(void *user, struct MHD_Connection *mhd, void **context,
                           enum MHD_ConnectionNotificationCode code) {
-    struct listener *listener = user;
+    struct shard *shard = user;
     struct connection *connection = *context;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
         *context = NULL;
-        if (connection == NULL) return;
-        connection_set_busy(connection);
-        listener->connections--;
-        free(connection);
+        if (connection != NULL) on_ended(shard, connection);
         return;
     }
-    connection = calloc(1, sizeof *connection);
-    *context = connection; /* NULL: its requests are refused */
-    if (connection == NULL) return;
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    format_address(info == NULL ? NULL : info->client_addr, connection->address, sizeof connection->address);
-    connection->listener = listener;
+    *context = connection = calloc(1, sizeof *connection);
+    if (connection == NULL) return; /* its requests are refused */
+    connection->listener = shard->listener;
+    connection->shard = shard;
     connection->mhd = mhd;
-    listener->connections++;
+    const struct sockaddr *peer = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+    memcpy(&connection->peer, peer,
+           peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+    address_format(peer, connection->address, sizeof connection->address);
+    /* accept.c has counted the address. */
+    shard->listener->connections++;
+    shard->connections++;
     keep_alive(connection_descriptor(connection));
     begin_waiting(connection, 0);
 }
@@ -110,6 +106,8 @@ int connection_descriptor(const struct connection *connection) {
         MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info == NULL ? -1 : info->connect_fd;
 }
+
+void connection_wake(const struct connection *connection) { shard_wake(connection->shard); }
 
 void connection_shut(const struct connection *connection) {
     (void)shutdown(connection_descriptor(connection), SHUT_RDWR);

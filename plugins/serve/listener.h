@@ -1,9 +1,8 @@
 /*
- * listener.h - a listening socket, the libmicrohttpd daemon behind it, and its connections.
+ * listener.h - a listening socket, and its connections, which shard.c spreads over libmicrohttpd daemons.
  *
- * The daemon has no thread: its epoll descriptor is watched by tenon.poll, and it runs in listener_run, which then
- * delivers the events. Everything that changes what the daemon should do calls listener_wake, so that it runs in the
- * same turn of the loop if it is running, otherwise in the next one.
+ * All daemons run in listener_run, which then delivers the events. Everything that changes what a daemon should do calls
+ * shard_wake, so that it runs in the same turn of the loop if the listener is running, otherwise in the next one.
  *
  * libmicrohttpd limits the time without any byte, but not the time that a head takes, and it does not report the first
  * byte of a request. A sweep therefore looks at each connection that waits for a request: the kernel counts the bytes
@@ -35,14 +34,15 @@ bool listener_is_draining(const struct listener *listener);
 struct request_list *listener_requests(struct listener *listener);
 struct request_list *listener_unwatched(struct listener *listener); /* suspended since the last turn */
 
-/* Callback of libmicrohttpd. */
+/* Callback of libmicrohttpd; `user` is the shard. */
 void connection_on_notify(void *user, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code);
-struct connection *connection_of(struct MHD_Connection *mhd);
+struct connection *connection_of(struct MHD_Connection *mhd); /* NULL: memory ran out when it was accepted */
 struct MHD_Connection *connection_mhd(const struct connection *connection);
 struct listener *connection_listener(const struct connection *connection);
 const char *connection_address(const struct connection *connection); /* "127.0.0.1:4711" */
 int connection_descriptor(const struct connection *connection);
+void connection_wake(const struct connection *connection);  /* its daemon runs soon */
 void connection_set_busy(struct connection *connection);    /* a request has come */
 void connection_set_waiting(struct connection *connection); /* its request has ended */
 void connection_shut(const struct connection *connection);  /* libmicrohttpd closes it then */

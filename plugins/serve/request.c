@@ -66,11 +66,12 @@ void request_suspend(struct request *request) {
 }
 
 void request_wake(struct request *request) {
+    if (request->connection == NULL) return;
     if (request->suspended) {
         request->suspended = false;
         MHD_resume_connection(connection_mhd(request->connection));
     }
-    listener_wake(request->listener);
+    connection_wake(request->connection);
 }
 
 /* ---- A client that leaves while its connection is suspended ---- */

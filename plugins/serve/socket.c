@@ -137,7 +137,7 @@ void socket_end(struct request *request) {
     (void)shutdown(socket->descriptor, SHUT_RDWR);
     (void)MHD_upgrade_action(socket->handle, MHD_UPGRADE_ACTION_CLOSE);
     socket->handle = NULL;
-    listener_wake(request->listener);
+    connection_wake(request->connection);
 }
 
 void socket_free(struct socket *socket) {

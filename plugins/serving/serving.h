@@ -96,6 +96,10 @@ typedef void serving_graphs_handler(void *user, tn_value graphs, tn_value error)
 /* Lists the graphs that the caller may run. serving_graphs_cancel(lookup) until the handler was called. */
 struct serving_lookup *serving_graphs(const struct serving *serving, uint64_t caller, serving_graphs_handler *handler,
                                       void *user);
+/* The same with only the graph of this name; `graphs` is empty if there is none. */
+#define SERVING_NAME_MAX 64 /* bytes */
+struct serving_lookup *serving_graph_named(const struct serving *serving, uint64_t caller, const char *name,
+                                           serving_graphs_handler *handler, void *user);
 void serving_graphs_cancel(struct serving_lookup *lookup);
 
 /*

@@ -88,9 +88,10 @@ int32_t serving_error_status(tn_value error) {
     static const struct {
         const char *code;
         int32_t status;
-    } rows[] = {{"INVALID_INPUT", 400}, {"INVALID_GRAPH", 400}, {"PERMISSION_DENIED", 403}, {"NOT_FOUND", 404},
-                {"EXISTS", 409},        {"CONFLICT", 409},      {"OWNED", 409},             {"LIMIT", 429},
-                {"RATE_LIMIT", 429},    {"BUDGET", 429},        {"UNSUPPORTED", 501}};
+    } rows[] = {{"INVALID_INPUT", 400}, {"INVALID_GRAPH", 400}, {"PERMISSION_DENIED", 403},
+                {"NOT_FOUND", 404},     {"EXISTS", 409},        {"CONFLICT", 409},
+                {"OWNED", 409},         {"LIMIT", 429},         {"RATE_LIMIT", 429},
+                {"BUDGET", 429},        {"UNSUPPORTED", 501}};
     const char *code = tn_get_text(error, "code", "");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].code, code) == 0) return rows[i].status;
@@ -134,7 +135,8 @@ static uint64_t refuse_call(int32_t status, tn_host_handler handler, void *user)
     uint64_t id = 0;
     if (refused == NULL) return 0;
     *refused = (struct refused_call){handler, user, error_of_status(status)};
-    if (tn.core->post(tn.host, 0, refused_call_report, refused_call_drop, refused, &id) == TN_OK) return id | REFUSED_BIT;
+    if (tn.core->post(tn.host, 0, refused_call_report, refused_call_drop, refused, &id) == TN_OK)
+        return id | REFUSED_BIT;
     refused_call_drop(refused);
     return 0;
 }

@@ -99,6 +99,7 @@ struct serving_lookup {
     serving_graphs_handler *handler;
     void *user;
     tn_value graphs, read; /* the items; those that have been completed */
+    bool named;            /* one graph is looked up */
 };
 
 void serving_graphs_cancel(struct serving_lookup *lookup) {
@@ -146,7 +147,7 @@ static void describe_next(struct serving_lookup *lookup) {
     tn_value item = tn.value->at(lookup->graphs, at);
     if (item == NULL) {
         lookup_end(lookup, NULL);
-    } else if (tn_get(item, "channels") != NULL) {
+    } else if (tn_get(item, "channels") != NULL || tn_get(item, "error") != NULL) {
         on_described(lookup, TN_FAILED, NULL);
     } else {
         serving_call_take(lookup->serving, lookup->caller, "document/describe",
@@ -157,20 +158,34 @@ static void describe_next(struct serving_lookup *lookup) {
 
 static void TN_ABI on_list(void *user, int32_t status, tn_value value) {
     struct serving_lookup *lookup = user;
-    if (status != TN_OK) {
+    bool absent = status != TN_OK && lookup->named && serving_is(tn_get(value, "code"), "NOT_FOUND");
+    if (status != TN_OK && !absent) {
         lookup_end(lookup, value);
         return;
     }
-    lookup->graphs = tn_retain(tn_get(value, "graphs"));
+    lookup->graphs = absent ? tn_build("[]") : tn_retain(tn_get(value, "graphs"));
     lookup->read = tn_build("[]");
     describe_next(lookup);
 }
 
-struct serving_lookup *serving_graphs(const struct serving *serving, uint64_t caller, serving_graphs_handler *handler,
-                                      void *user) {
+static struct serving_lookup *look_up(const struct serving *serving, uint64_t caller, const char *name,
+                                      serving_graphs_handler *handler, void *user) {
     struct serving_lookup *lookup = serving_alloc(sizeof *lookup);
     if (lookup == NULL) return NULL;
-    *lookup = (struct serving_lookup){.serving = serving, .caller = caller, .handler = handler, .user = user};
-    serving_call_take(serving, caller, "graph/list", tn_build("{}"), on_list, lookup, &lookup->number);
+    *lookup = (struct serving_lookup){
+        .serving = serving, .caller = caller, .handler = handler, .user = user, .named = name != NULL};
+    serving_call_take(serving, caller, "graph/list", tn_build("{s:s*}", "name", name), on_list, lookup,
+                      &lookup->number);
     return lookup;
+}
+
+struct serving_lookup *serving_graphs(const struct serving *serving, uint64_t caller, serving_graphs_handler *handler,
+                                      void *user) {
+    return look_up(serving, caller, NULL, handler, user);
+}
+
+struct serving_lookup *serving_graph_named(const struct serving *serving, uint64_t caller, const char *name,
+                                           serving_graphs_handler *handler, void *user) {
+    bool possible = *name != '\0' && strlen(name) <= SERVING_NAME_MAX && tn_utf8_is_valid(name, strlen(name));
+    return look_up(serving, caller, possible ? name : "-", handler, user); /* no graph has that name */
 }

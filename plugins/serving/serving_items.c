@@ -252,8 +252,7 @@ void serving_items_event(struct serving_items *items, tn_value event) {
     else if (strcmp(type, "updates") == 0)
         items_take_writes(items, event);
     else if (strcmp(type, "custom") == 0)
-        items_emit(items,
-                   (struct serving_item){.kind = SERVING_CUSTOM, .value = tn_get(event, "data"), .node = node});
+        items_emit(items, (struct serving_item){.kind = SERVING_CUSTOM, .value = tn_get(event, "data"), .node = node});
 }
 
 static void end_streams(struct serving_items *items) {
@@ -296,9 +295,8 @@ void serving_items_free(struct serving_items *items) {
         next = stream->next;
         stream_free(stream);
     }
-    const tn_value values[] = {items->item, items->client_tools, items->sent,  items->seen,
-                               items->nested, items->results,      items->calls, items->held,
-                               items->held_path};
+    const tn_value values[] = {items->item,    items->client_tools, items->sent, items->seen,     items->nested,
+                               items->results, items->calls,        items->held, items->held_path};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) tn_release(values[i]);
     tn_text_free(&items->text);
     serving_free(items->last_input);

@@ -105,13 +105,23 @@ static void take_message(struct serving_items *items, tn_value message, tn_value
     hold_calls(items, calls, tn_get(event, "path"));
 }
 
+/* Where the new messages of an array begin: a node can write the whole conversation again. */
+static uint64_t new_begin(const struct serving_items *items, tn_value written) {
+    uint64_t at = tn.value->kind(written) == TN_ARRAY && items->last_input != NULL ? tn.value->count(written) : 0;
+    while (at > 0 && !serving_is(tn_get(tn.value->at(written, at - 1), "id"), items->last_input)) at--;
+    return at;
+}
+
 void items_take_writes(struct serving_items *items, tn_value event) {
     tn_value writes = tn_get(event, "writes"), key, written;
     bool inside = is_reported_inside(items, event);
     for (uint64_t i = 0, count = tn.value->count(writes); !inside && i < count; i++) {
         if (tn.value->entry(writes, i, &key, &written) != TN_OK) break;
-        if (tn.value->kind(written) == TN_OBJECT) take_message(items, written, event);
-        for (uint64_t k = 0; tn.value->kind(written) == TN_ARRAY && k < tn.value->count(written); k++)
+        if (tn.value->kind(written) == TN_OBJECT) {
+            take_message(items, written, event);
+            continue;
+        }
+        for (uint64_t k = new_begin(items, written); k < tn.value->count(written); k++)
             take_message(items, tn.value->at(written, k), event);
     }
     if (tn_get(event, "path") == NULL)

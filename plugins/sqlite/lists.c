@@ -4,6 +4,7 @@
  * There are two exceptions. A list with `order` and `after` reads the record `after` first; a search by vector may look
  * for candidates first (vector_codes.h). The reads of each are in one transaction.
  */
+#include "narrow.h"
 #include "records.h"
 #include "sql.h"
 #include "vector_codes.h"
@@ -92,6 +93,34 @@ static tn_value lists_find_after(tn_store *store, struct tn_arena *arena, const 
     return why;
 }
 
+#define FEW 1000 /* keys of a range; then sorting its records takes longer than reading others by an index */
+
+/* Decides whether a list of a range of keys uses the index of keys, or that of its order or filter. */
+static tn_value lists_measure_range(tn_store *store, struct sql *sql, const struct tn_store_selection *selection) {
+    const struct tn_store_range *range = &selection->range;
+    sqlite3_stmt *statement = NULL;
+    struct sql count;
+    if (range->from.data == NULL || range->to.data == NULL || !narrow_has_index(sql->collection, selection))
+        return NULL;
+    sql_init(&count, sql->arena, sql->collection);
+    sql_add(&count, "SELECT count(*) FROM (SELECT 1 FROM entries WHERE collection = ");
+    sql_bind_int(&count, sql->collection->id);
+    sql_add(&count, " AND key >= ");
+    sql_bind_text(&count, range->from);
+    sql_add(&count, " AND key < ");
+    sql_bind_text(&count, range->to);
+    sql_add(&count, " LIMIT ");
+    sql_bind_int(&count, FEW);
+    sql_add(&count, ")");
+    tn_value why = sql_prepare(&count, store, &statement);
+    if (why == NULL && database_step(store, statement, &why)) {
+        sql->few = sqlite3_column_int64(statement, 0) < FEW;
+        sql->many = !sql->few;
+    }
+    (void)sqlite3_reset(statement);
+    return why;
+}
+
 static tn_value lists_read(tn_store *store, struct tn_arena *arena, const struct tn_store_selection *selection,
                            int64_t now, struct tn_store_page *page) {
     sqlite3_stmt *after = NULL, *statement = NULL;
@@ -103,6 +132,11 @@ static tn_value lists_read(tn_store *store, struct tn_arena *arena, const struct
         why = lists_find_after(store, arena, collection, selection, now, &after);
     if (why != NULL) return why;
     sql_init(&sql, arena, collection);
+    why = lists_measure_range(store, &sql, selection);
+    if (why != NULL) {
+        (void)sqlite3_reset(after);
+        return why;
+    }
     sql_add(&sql, selection->keys_only ? "SELECT key, version" : "SELECT key, version, json, bytes");
     sql_add(&sql, selection->attributes ? ATTRIBUTES " FROM entries" : " FROM entries");
     sql_add_where(&sql, selection, now);

@@ -30,10 +30,14 @@ static bool narrow_filter_has_index(const struct collection *collection, const s
     return false;
 }
 
+bool narrow_has_index(const struct collection *collection, const struct tn_store_selection *selection) {
+    return narrow_filter_has_index(collection, selection->where) || narrow_order_has_index(collection, selection);
+}
+
 /* Without statistics, SQLite's planner may choose the index on (collection, key); `likelihood` prevents that. */
 void narrow_collection(struct sql *sql, const struct tn_store_selection *selection) {
     const struct collection *collection = sql->collection;
-    bool finds = narrow_filter_has_index(collection, selection->where) || narrow_order_has_index(collection, selection);
+    bool finds = !sql->few && narrow_has_index(collection, selection);
     char number[24];
     sql_add(sql, finds ? "likelihood(collection = " : "collection = ");
     (void)snprintf(number, sizeof number, "%lld", (long long)collection->id);

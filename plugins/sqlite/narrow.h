@@ -12,6 +12,8 @@
 
 /* Appends " AND (…)" for each condition that SQL can express. */
 void narrow_filter(struct sql *sql, const struct tn_store_filter *filter);
+/* True if the order or the filter of the selection can use an index of the collection. */
+bool narrow_has_index(const struct collection *collection, const struct tn_store_selection *selection);
 /* Appends "collection = …". */
 void narrow_collection(struct sql *sql, const struct tn_store_selection *selection);
 /*

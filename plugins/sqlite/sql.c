@@ -112,11 +112,11 @@ void sql_add_where(struct sql *sql, const struct tn_store_selection *selection, 
     sql_add(sql, " WHERE ");
     narrow_collection(sql, selection);
     if (range->from.data != NULL) {
-        sql_add(sql, " AND key >= ");
+        sql_add(sql, sql->many ? " AND +key >= " : " AND key >= "); /* `+`: SQLite uses no index */
         sql_bind_text(sql, range->from);
     }
     if (range->to.data != NULL) {
-        sql_add(sql, " AND key < ");
+        sql_add(sql, sql->many ? " AND +key < " : " AND key < ");
         sql_bind_text(sql, range->to);
     }
     sql_add(sql, " AND ifnull(expires_at, 9223372036854775807) > ");

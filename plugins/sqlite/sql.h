@@ -36,7 +36,9 @@ struct sql {
     char *text;                          /* NULL while it is empty */
     uint64_t length, capacity;           /* in bytes */
     bool failed;                         /* an allocation failed; sql_prepare reports it */
-    struct parameter *first, **last;     /* in the order of the `?` */
+    bool few;  /* set before sql_add_where: the range of keys has so few records that its index is the best one */
+    bool many; /* the same: it has so many that another index is better */
+    struct parameter *first, **last; /* in the order of the `?` */
 };
 
 void sql_init(struct sql *sql, struct tn_arena *arena, const struct collection *collection);

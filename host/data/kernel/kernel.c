@@ -8,6 +8,7 @@
 #include "host/base/loop.h"
 #include "host/data/kernel/kernel_artifact.h"
 #include "host/data/kernel/kernel_memory.h"
+#include "host/data/kernel/kernel_owner.h"
 #include "host/data/kernel/kernel_task.h"
 #include <string.h>
 
@@ -83,7 +84,7 @@ struct kernel_job {
     struct loop *loop;
     const struct kernel_operation *operation;
     tn_value arguments;
-    char *thread_id; /* owned; or NULL */
+    char *thread_id, *owner; /* owned; or NULL */
     store_done *done;
     void *user;
 };
@@ -95,12 +96,18 @@ static int32_t kernel_run_job(struct session *session, void *user, tn_value *res
                               .session = session,
                               .arguments = job->arguments,
                               .now_ms = loop_wall_ms(job->loop),
-                              .thread_id = job->thread_id};
+                              .thread_id = job->thread_id,
+                              .owner = job->owner};
     if (!value_is(job->arguments, TN_OBJECT))
         return error_set(error, TN_INVALID, "INVALID_INPUT", "%s: found %s, expected an object with the arguments",
                          job->operation->name, value_kind_name(value_kind(job->arguments)));
     (void)session_wall_ms(session, &request.now_ms); /* claims of all hosts use the same clock */
-    return job->operation->run(&request, result, error);
+    if (!job->owner) return job->operation->run(&request, result, error);
+    request.arguments = kernel_owner_confine(&request);
+    int32_t status = job->operation->run(&request, result, error);
+    if (status == TN_OK) *result = kernel_owner_show_take(&request, *result);
+    value_unref(request.arguments);
+    return status;
 }
 
 static void on_kernel_job_done(void *user, int32_t status, tn_value result, const struct error *error) {
@@ -108,16 +115,18 @@ static void on_kernel_job_done(void *user, int32_t status, tn_value result, cons
     if (job->done) job->done(job->user, status, result, error);
     value_unref(job->arguments);
     mem_free(job->thread_id);
+    mem_free(job->owner);
     mem_free(job);
 }
 
-void kernel_call_for_thread(const struct kernel *kernel, const struct kernel_operation *operation,
-                            const char *thread_id, tn_value arguments, store_done *done, void *user) {
+void kernel_call_for(const struct kernel *kernel, const struct kernel_operation *operation,
+                     const struct kernel_caller *caller, tn_value arguments, store_done *done, void *user) {
     struct kernel_job *job = mem_alloc(sizeof *job);
     *job = (struct kernel_job){.loop = kernel->loop,
                                .operation = operation,
                                .arguments = arguments ? value_ref(arguments) : value_object(),
-                               .thread_id = thread_id ? mem_text(thread_id) : NULL,
+                               .thread_id = caller->thread_id ? mem_text(caller->thread_id) : NULL,
+                               .owner = caller->owner ? mem_text(caller->owner) : NULL,
                                .done = done,
                                .user = user};
     if (operation == &maintain_operation)
@@ -128,7 +137,7 @@ void kernel_call_for_thread(const struct kernel *kernel, const struct kernel_ope
 
 void kernel_call(const struct kernel *kernel, const struct kernel_operation *operation, tn_value arguments,
                  store_done *done, void *user) {
-    kernel_call_for_thread(kernel, operation, NULL, arguments, done, user);
+    kernel_call_for(kernel, operation, &(const struct kernel_caller){NULL, NULL}, arguments, done, user);
 }
 
 int32_t kernel_call_wait(const struct kernel *kernel, const char *operation, tn_value arguments_take, tn_value *out,

@@ -58,12 +58,14 @@ int32_t kernel_refuse_unknown(const char *name, struct error *error);
  */
 void kernel_call(const struct kernel *kernel, const struct kernel_operation *operation, tn_value arguments,
                  store_done *done, void *user);
-/*
- * The same for a call of a run with this thread, to which the Artifacts are linked that the operation writes or reads.
- * `thread_id` is copied, and may be NULL. It must come from the run, never from the arguments of its caller.
- */
-void kernel_call_for_thread(const struct kernel *kernel, const struct kernel_operation *operation,
-                            const char *thread_id, tn_value arguments, store_done *done, void *user);
+/* For whom an operation is. It must come from the run or the client, never from the arguments of the caller. */
+struct kernel_caller {
+    const char *thread_id; /* of the run: Artifacts that the operation writes or reads are linked to it; may be NULL */
+    const char *owner;     /* the operation reaches only what belongs to this owner (owner.h); NULL: the operator */
+};
+/* The same for this caller, who is copied. */
+void kernel_call_for(const struct kernel *kernel, const struct kernel_operation *operation,
+                     const struct kernel_caller *caller, tn_value arguments, store_done *done, void *user);
 /* As kernel_call, but runs the loop until the operation has ended. *out is a new reference. Thread: loop. */
 int32_t kernel_call_wait(const struct kernel *kernel, const char *operation, tn_value arguments_take, tn_value *out,
                          struct error *error);

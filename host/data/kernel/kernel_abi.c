@@ -12,6 +12,7 @@
 #include "host/data/kernel/kernel_embed.h"
 #include "host/plugin/abi/abi_operation.h"
 #include "host/plugin/call/call.h"
+#include "host/plugin/call/owner.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
@@ -53,8 +54,10 @@ static int32_t kernel_operation_start(struct callable *callable, struct call *ca
     }
     if (kernel_open(self->source, &kernel, &error) != TN_OK) return kernel_fail_take(call, &error);
     tn_value context = call_context(call), thread = value_get(context, "thread_id");
-    kernel_call_with_vector(self->source, &kernel, self->operation, call_token(call),
-                            value_is(thread, TN_STRING) ? value_chars(thread, NULL) : NULL, input, on_kernel_called,
+    char owner[OWNER_TEXT];
+    const struct kernel_caller caller = {value_is(thread, TN_STRING) ? value_chars(thread, NULL) : NULL,
+                                         owner_of_context(context, owner) ? owner : NULL};
+    kernel_call_with_vector(self->source, &kernel, self->operation, call_token(call), &caller, input, on_kernel_called,
                             (void *)(uintptr_t)call_token(call));
     value_unref(context);
     return TN_OK;

@@ -110,8 +110,8 @@ static int32_t artifact_write_body(struct request *request, tn_value *result, st
     if (metadata)
         status = request_size(request, "metadata", metadata, ARTIFACT_METADATA_MAX, "put it into the body", error);
     if (status != TN_OK) return status;
-    char id[KERNEL_ID_TEXT], before[64];
-    kernel_id_make(request->now_ms, id);
+    char id[REQUEST_ID_TEXT], before[REQUEST_ID_TEXT];
+    request_id_make(request, id);
     bool small = length <= ARTIFACT_INLINE_MAX;
     tn_value put =
         artifact_record(request, id, value_get(request->arguments, "media_type"), metadata, small ? body : NULL,
@@ -216,7 +216,7 @@ int32_t artifact_read(struct request *request, tn_value *result, struct error *e
 static tn_value artifact_query(const struct request *request, int64_t limit, tn_value where_take, const char *after) {
     tn_value words = request_get(request, "query");
     tn_value query = value_set_take(value_object_reserve(6), "collection", value_text(STORE_ARTIFACTS));
-    query = value_set_take(query, "limit", value_int(limit));
+    query = request_owned_range_take(request, value_set_take(query, "limit", value_int(limit)));
     if (where_take) query = value_set_take(query, "where", where_take);
     if (words) {
         query = value_set_take(query, "text", value_ref(words));

@@ -121,8 +121,8 @@ int32_t artifact_open(struct request *request, tn_value *result, struct error *e
     if (status == TN_OK && metadata)
         status = request_size(request, "metadata", metadata, ARTIFACT_METADATA_MAX, "put it into the body", error);
     if (status != TN_OK) return status;
-    char id[KERNEL_ID_TEXT];
-    kernel_id_make(request->now_ms, id);
+    char id[REQUEST_ID_TEXT];
+    request_id_make(request, id);
     tn_value record = value_set_take(value_object_reserve(5), "artifact_id", value_text(id));
     record = value_set_take(record, "media_type", value_text(media_type));
     record = value_set_take(record, "metadata", metadata ? value_ref(metadata) : value_object());

@@ -47,9 +47,20 @@ static tn_value take_patch(const struct request *request, const struct claim *cl
     return value_set_take(patch, TASK_WOKEN, value_null());
 }
 
+/* Limits the filter, which it takes, to the Tasks of the owner: a `take` knows no range of keys. */
+static tn_value owned_where_take(const struct request *request, tn_value where) {
+    char from[OWNER_PREFIX_TEXT], to[OWNER_PREFIX_TEXT];
+    if (!request->owner) return where;
+    if (value_get(where, "task_id"))
+        where = value_set_take(value_object_reserve(4), "any", value_push_take(value_array_reserve(1), where));
+    owner_range(request->owner, from, to);
+    tn_value range = value_set_take(claim_condition("ge", value_text(from)), "lt", value_text(to));
+    return value_set_take(where, "task_id", range);
+}
+
 /* The filter for claimable Tasks of `type`, or of any type if NULL. */
 static tn_value claimable_where(const struct request *request, const struct claim *claim, tn_value type) {
-    tn_value where = claim->filter ? value_ref(claim->filter) : value_object();
+    tn_value where = owned_where_take(request, claim->filter ? value_ref(claim->filter) : value_object());
     if (type) where = value_set_take(where, "task_type", claim_condition("eq", value_ref(type)));
     return value_set_take(where, "claimable_ms", claim_condition("le", value_int(request->now_ms)));
 }

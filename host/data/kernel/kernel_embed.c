@@ -15,7 +15,7 @@ struct embedding {
     struct kernel kernel;
     const struct kernel_operation *operation;
     tn_value arguments;
-    char *thread_id; /* owned; or NULL */
+    char *thread_id, *owner; /* owned; or NULL */
     store_done *done;
     void *user;
 };
@@ -65,6 +65,7 @@ static tn_value embed_input_take(tn_value text, const struct kernel_embedder *em
 static void embedding_free(struct embedding *self) {
     value_unref(self->arguments);
     mem_free(self->thread_id);
+    mem_free(self->owner);
     mem_free(self);
 }
 
@@ -101,7 +102,8 @@ static void on_embedded(void *user, int32_t status, tn_value result) {
     }
     tn_value arguments = value_set_take(value_ref(self->arguments), "vector", value_ref(vector));
     arguments = value_remove_take(arguments, value_text("similar"));
-    kernel_call_for_thread(&self->kernel, self->operation, self->thread_id, arguments, self->done, self->user);
+    const struct kernel_caller caller = {self->thread_id, self->owner};
+    kernel_call_for(&self->kernel, self->operation, &caller, arguments, self->done, self->user);
     value_unref(arguments);
     embedding_free(self);
 }
@@ -121,8 +123,8 @@ static void embed_take(const struct kernel_embedder *embedder, tn_value text, ui
 }
 
 void kernel_call_with_vector(const struct kernel_source *source, const struct kernel *kernel,
-                             const struct kernel_operation *operation, uint64_t token, const char *thread_id,
-                             tn_value arguments, store_done *done, void *user) {
+                             const struct kernel_operation *operation, uint64_t token,
+                             const struct kernel_caller *caller, tn_value arguments, store_done *done, void *user) {
     const char *name = kernel_operation_name(operation);
     struct kernel_embedder embedder = {NULL, 0, MEMORY_TEXT_MAX};
     struct error error = ERROR_INIT;
@@ -136,14 +138,15 @@ void kernel_call_with_vector(const struct kernel_source *source, const struct ke
     }
     text = embedder.model ? text_to_embed(name, arguments, embedder.bytes) : NULL;
     if (!text) {
-        kernel_call_for_thread(kernel, operation, thread_id, arguments, done, user);
+        kernel_call_for(kernel, operation, caller, arguments, done, user);
         return;
     }
     struct embedding *self = mem_alloc(sizeof *self);
     *self = (struct embedding){.kernel = *kernel,
                                .operation = operation,
                                .arguments = value_ref(arguments),
-                               .thread_id = thread_id ? mem_text(thread_id) : NULL,
+                               .thread_id = caller->thread_id ? mem_text(caller->thread_id) : NULL,
+                               .owner = caller->owner ? mem_text(caller->owner) : NULL,
                                .done = done,
                                .user = user};
     embed_take(&embedder, text, token, self);

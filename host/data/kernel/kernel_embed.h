@@ -12,11 +12,11 @@
 #include "host/data/kernel/kernel.h"
 
 /*
- * As kernel_call_for_thread, for any operation. `token` is the open call that uses the operation. `done` is called
+ * As kernel_call_for, for any operation. `token` is the open call that uses the operation. `done` is called
  * once, from inside this function if the model cannot be called. The arguments are borrowed. Thread: loop.
  */
 void kernel_call_with_vector(const struct kernel_source *source, const struct kernel *kernel,
-                             const struct kernel_operation *operation, uint64_t token, const char *thread_id,
-                             tn_value arguments, store_done *done, void *user);
+                             const struct kernel_operation *operation, uint64_t token,
+                             const struct kernel_caller *caller, tn_value arguments, store_done *done, void *user);
 
 #endif

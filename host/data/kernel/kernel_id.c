@@ -33,6 +33,11 @@ void kernel_id_make(int64_t now_ms, char out[KERNEL_ID_TEXT]) {
              high >> 16 & 0xffff, high & 0xffff, low >> 48, low & 0xffffffffffff);
 }
 
+void request_id_make(const struct request *request, char out[REQUEST_ID_TEXT]) {
+    owner_prefix(request->owner, out);
+    kernel_id_make(request->now_ms, out + strlen(out));
+}
+
 void kernel_token_make(char out[33]) {
     uint64_t random[2];
     random_fill(random, sizeof random);

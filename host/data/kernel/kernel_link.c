@@ -55,7 +55,8 @@ int32_t artifact_linked(struct request *request, tn_value *result, struct error 
     tn_value records = value_get(found, "records"), ids = value_array_reserve(value_count(records));
     for (size_t i = 0; i < value_count(records); i++) {
         tn_value id = value_get(value_get(value_at(records, i), "value"), "artifact_id");
-        if (id) ids = value_push_take(ids, value_ref(id));
+        if (value_is(id, TN_STRING) && owner_has(request->owner, value_chars(id, NULL)))
+            ids = value_push_take(ids, value_ref(id));
     }
     *result = value_set_take(value_object_reserve(1), "artifact_ids", ids);
     value_unref(found);

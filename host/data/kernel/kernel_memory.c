@@ -42,14 +42,17 @@ static const char *name_fault(tn_value name) {
 /* Appends the prefix of all keys in the namespace: each name, followed by `/`. Nothing for the empty namespace. */
 static int32_t read_namespace(const struct request *request, struct buffer *out, struct error *error) {
     tn_value names = request_get(request, "namespace");
-    if (value_count(names) > MEMORY_DEPTH_MAX)
-        return request_invalid(request, error, "namespace", "found %zu names, expected %d at most", value_count(names),
-                               MEMORY_DEPTH_MAX);
+    size_t own = request->owner ? 1 : 0; /* the owner's name, which the caller has not given */
+    if (value_count(names) < own) /* not completed: never read the memories of others */
+        return request_invalid(request, error, "namespace", "it is missing");
+    if (value_count(names) > MEMORY_DEPTH_MAX + own)
+        return request_invalid(request, error, "namespace", "found %zu names, expected %d at most",
+                               value_count(names) - own, MEMORY_DEPTH_MAX);
     for (size_t i = 0; i < value_count(names); i++) {
         const char *fault = name_fault(value_at(names, i));
         if (fault)
             return request_invalid(request, error, "namespace", "item %zu: found %s, expected a name of 1 to %d bytes",
-                                   i, fault, MEMORY_NAME_MAX);
+                                   i - own, fault, MEMORY_NAME_MAX);
         append_escaped(out, value_at(names, i));
         buffer_char(out, '/');
     }
@@ -432,6 +435,7 @@ int32_t memory_namespaces(struct request *request, tn_value *result, struct erro
         status = request_int(request, "depth", 1, MEMORY_DEPTH_MAX, MEMORY_DEPTH_MAX, &it.depth, error);
     if (status == TN_OK)
         status = request_int(request, "limit", 1, MEMORY_NAMESPACES_MAX, MEMORY_LIST, &it.limit, error);
+    if (request->owner) it.depth++;
     if (status == TN_OK) status = read_namespace(request, &it.from, error);
     if (status == TN_OK) status = collect_namespaces(request, &it, error);
     buffer_finish(&it.from);

@@ -242,6 +242,14 @@ int32_t request_after(struct request *request, const char *collection, const cha
     return TN_OK;
 }
 
+tn_value request_owned_range_take(const struct request *request, tn_value query) {
+    char from[OWNER_PREFIX_TEXT], to[OWNER_PREFIX_TEXT];
+    if (!request->owner) return query;
+    owner_range(request->owner, from, to);
+    query = value_set_take(query, "from", value_text(from));
+    return value_set_take(query, "to", value_text(to));
+}
+
 int32_t request_commit_take(struct request *request, tn_value operation, tn_value *result, struct error *error) {
     tn_value all = NULL;
     tn_value batch = value_push_take(value_array_reserve(1), operation);
@@ -255,30 +263,37 @@ bool request_conflict(int32_t status, const struct error *error) {
     return status != TN_OK && error->code && strcmp(error->code, "CONFLICT") == 0;
 }
 
+/* The key in the store: keys of owners are separate. */
+static tn_value idempotency_record_key(const struct request *request, const char *idempotency) {
+    char prefix[OWNER_PREFIX_TEXT];
+    owner_prefix(request->owner, prefix);
+    return value_format("%s%s/%s", prefix, request->operation, idempotency);
+}
+
 /* The operation that records the first use of an idempotency key. */
 static tn_value put_idempotency_key(struct request *request, const char *idempotency, const char *key) {
     tn_value value = value_set_take(value_object_reserve(1), "key", value_text(key));
     tn_value operation = value_set_take(value_object_reserve(6), "op", value_text("put"));
     operation = value_set_take(operation, "collection", value_text(STORE_REQUESTS));
-    operation = value_set_take(operation, "key", value_format("%s/%s", request->operation, idempotency));
+    operation = value_set_take(operation, "key", idempotency_record_key(request, idempotency));
     operation = value_set_take(operation, "value", value);
     operation = value_set_take(operation, "expires_at",
                                value_int(request->now_ms + (int64_t)KERNEL_KEY_DAYS * 24 * 60 * 60 * 1000));
     return store_if_version(operation, 0);
 }
 
-static int32_t find_idempotency_key(struct request *request, const char *idempotency, char before[64],
+static int32_t find_idempotency_key(struct request *request, const char *idempotency, char before[REQUEST_ID_TEXT],
                                     struct error *error) {
-    tn_value found = NULL, name = value_format("%s/%s", request->operation, idempotency);
+    tn_value found = NULL, name = idempotency_record_key(request, idempotency);
     int32_t status = request_find(request, STORE_REQUESTS, value_chars(name, NULL), &found, error);
     tn_value key = value_get(value_get(found, "value"), "key");
-    if (value_is(key, TN_STRING)) snprintf(before, 64, "%s", value_chars(key, NULL));
+    if (value_is(key, TN_STRING)) snprintf(before, REQUEST_ID_TEXT, "%s", value_chars(key, NULL));
     value_unref(found);
     value_unref(name);
     return status;
 }
 
-int32_t request_make_take(struct request *request, const char *key, tn_value more, tn_value made, char before[64],
+int32_t request_make_take(struct request *request, const char *key, tn_value more, tn_value made, char before[REQUEST_ID_TEXT],
                           struct error *error) {
     const char *idempotency = NULL;
     int32_t status = TN_OK;

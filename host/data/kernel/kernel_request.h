@@ -13,13 +13,15 @@
 #include "host/base/time_text.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
+#include "host/plugin/call/owner.h"
 
 struct request {
     const char *operation;
     struct session *session;
     tn_value arguments; /* an object */
     int64_t now_ms;
-    const char *thread_id; /* of the run whose call this is, or NULL; callers cannot set it (kernel_call_for_thread) */
+    const char *thread_id; /* of the run whose call this is, or NULL; callers cannot set it (kernel_call_for) */
+    const char *owner;     /* whose records it reaches; NULL: all. The arguments have complete ids (kernel_owner.h) */
     /*
      * Operations that request_make_take commits together with the record that it creates; NULL without any. Owned by
      * the caller until then. Afterwards NULL, so the caller knows whether they were committed.
@@ -31,6 +33,8 @@ typedef int32_t kernel_operation_fn(struct request *request, tn_value *result, s
 
 /* A change fails with CONFLICT after so many conflicts with other writers of the record. */
 #define KERNEL_TRIES_MAX 64
+#define KERNEL_ID_TEXT   37  /* bytes of a new id, with the NUL */
+#define REQUEST_ID_TEXT  (KERNEL_ID_TEXT + OWNER_PREFIX_TEXT) /* the same with the prefix of its owner */
 #define KERNEL_ID_MAX    128 /* bytes of an id in an argument */
 #define KERNEL_KEY_MAX   512 /* bytes of an idempotency key */
 #define KERNEL_KEY_DAYS  30  /* days that an idempotency key is remembered */
@@ -107,12 +111,15 @@ bool request_conflict(int32_t status, const struct error *error);
  * committed and `before` receives the key of the record that was created then; otherwise "". `more` (may be NULL) is an
  * array of operations to commit before it.
  */
-int32_t request_make_take(struct request *request, const char *key, tn_value more, tn_value made, char before[64],
+int32_t request_make_take(struct request *request, const char *key, tn_value more, tn_value made, char before[REQUEST_ID_TEXT],
                           struct error *error);
+/* Adds to a list or search, which it takes, the range of keys that begin with the owner's prefix. */
+tn_value request_owned_range_take(const struct request *request, tn_value query);
 
 /* ---- Ids ---- */
 
-#define KERNEL_ID_TEXT 37 /* with the NUL */
+/* Writes a new id for a record of the request's owner. */
+void request_id_make(const struct request *request, char out[REQUEST_ID_TEXT]);
 /* Writes a UUID of version 7 (RFC 9562). Ids grow with time, and always within one process. */
 void kernel_id_make(int64_t now_ms, char out[KERNEL_ID_TEXT]);
 /* Writes 128 random bits in hexadecimal. */

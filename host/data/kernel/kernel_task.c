@@ -124,8 +124,8 @@ int32_t task_create(struct request *request, tn_value *result, struct error *err
         value_unref(payload);
         return status;
     }
-    char id[KERNEL_ID_TEXT], before[64];
-    kernel_id_make(request->now_ms, id);
+    char id[REQUEST_ID_TEXT], before[REQUEST_ID_TEXT];
+    request_id_make(request, id);
     tn_value record = value_set_take(value_object_reserve(13), "task_id", value_text(id));
     record = value_set_take(record, "task_type", value_ref(name));
     record = value_set_take(record, "payload", payload);
@@ -354,7 +354,7 @@ int32_t task_list(struct request *request, tn_value *result, struct error *error
         return status;
     }
     tn_value query = value_set_take(value_object_reserve(6), "collection", value_text(STORE_TASKS));
-    query = value_set_take(query, "limit", value_int(limit));
+    query = request_owned_range_take(request, value_set_take(query, "limit", value_int(limit)));
     if (where) query = value_set_take(query, "where", where);
     if (after) query = value_set_take(query, "after", value_text(after));
     if (value_to_bool(value_get(request->arguments, "reverse")))

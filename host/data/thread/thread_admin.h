@@ -28,6 +28,7 @@
 struct threads_filter {
     const char *status, *agent; /* only these; NULL for any */
     const char *before, *since; /* only threads updated before, or at or after, this time (ISO 8601); NULL for any */
+    const char *from, *to;      /* only threads with ids from `from` on, and before `to`; NULL for any */
     const char *after;          /* list the threads after this thread id; NULL starts at the first */
     int64_t limit;
 };

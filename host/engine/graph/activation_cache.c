@@ -1,8 +1,8 @@
 /*
  * activation_cache.c - looks for the outcome of an activation in the cache of its node, and keeps it there.
  *
- * The key is `configurable`, the input, and the fields that the node reads. Nothing else of the run is in the key,
- * because a node whose expressions or templates use more of `run` has no cache (graph.c). A cache in memory answers at
+ * The key is `configurable`, the input, the fields that the node reads, and the owner of the run (plugin/call/owner.h).
+ * Nothing else of the run is in the key, because a node whose expressions or templates use more of `run` has no cache (graph.c). A cache in memory answers at
  * once. The store answers later: the activation then counts as open, and run_advance is called after the answer.
  */
 #include "adl/value/memory.h"
@@ -10,6 +10,7 @@
 #include "host/engine/graph/durable.h"
 #include "host/engine/graph/run_internal.h"
 #include "host/engine/graph/saved_cache.h"
+#include "host/plugin/call/owner.h"
 
 struct cache_use {
     tn_value key;                /* of a cache in memory; NULL for one in the store */
@@ -31,13 +32,16 @@ static struct graph_node *cached_node(const struct activation *activation) {
 static tn_value activation_cache_key(const struct activation *activation) {
     const struct graph_node *node = cached_node(activation);
     const struct run_options *options = &activation->run->options;
-    tn_value key = value_array_reserve(node->read_count + 2);
+    char owner[OWNER_TEXT];
+    tn_value key = value_array_reserve(node->read_count + 3);
     key = value_push_take(key, options->configurable ? value_ref(options->configurable) : value_null());
     key = value_push_take(key, activation->plan.input ? value_ref(activation->plan.input) : value_null());
     for (uint32_t i = 0; i < node->read_count; i++) {
         tn_value read = activation_field(activation, node->reads[i]);
         key = value_push_take(key, read ? value_ref(read) : value_null());
     }
+    /* The node may have read what only this user can reach. Keys of the operator's runs stay as they were. */
+    if (owner_of_run(options->thread_id, run_id(activation->run), owner)) key = value_push_take(key, value_text(owner));
     return key;
 }
 

@@ -171,6 +171,15 @@ static bool incarnation_of_call(struct call *call, char out[TN_SHA256_TEXT]) {
     return known;
 }
 
+/* The document of a tool that a user calls belongs to the user, whose name is in the `run_id` of the call's context. */
+static struct run *nested_run_alone(struct graph *graph, struct call *call, struct run_options *options) {
+    tn_value context = call_context(call), id = value_get(context, "run_id");
+    if (value_is(id, TN_STRING)) options->run_id = value_chars(id, NULL);
+    struct run *run = run_new(graph, options);
+    value_unref(context);
+    return run;
+}
+
 int32_t nested_start(struct callable *callable, struct call *call, tn_value input) {
     struct graph *graph = (struct graph *)callable;
     struct run_options options = RUN_OPTIONS_INIT;
@@ -192,7 +201,7 @@ int32_t nested_start(struct callable *callable, struct call *call, tn_value inpu
     }
     options.ended = nested_ended;
     options.user = nested;
-    struct run *run = run_new(graph, &options);
+    struct run *run = outer ? run_new(graph, &options) : nested_run_alone(graph, call, &options);
     if (outer) {
         struct run *root = run_outermost(outer);
         run->outer = outer;

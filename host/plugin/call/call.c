@@ -91,7 +91,9 @@ bool call_wants_chunks(const struct call *call) {
     return call->ops->wants_chunks ? call->ops->wants_chunks(call) : call->ops->chunk != NULL;
 }
 tn_value call_context(struct call *call) {
-    return call->ops->context ? call->ops->context(call) : instance_plain_context(call);
+    const struct callable_ops *ops = call->callable->ops;
+    if (call->ops->context) return call->ops->context(call);
+    return ops->context ? ops->context(call->callable, call) : instance_plain_context(call);
 }
 void call_set_child_time_limit(struct call *call, int64_t total_ms) {
     slot_clear_all_later(call);

@@ -78,6 +78,10 @@ struct callable_ops {
     enum callable_saving saving;
     /* Fills *out for a call with `input`; *out is zero at first. May be NULL: not counted, and repeatable. */
     void (*use)(struct callable *callable, tn_value input, struct callable_use *out);
+    /*
+     * The context of a call that no other call and no run has made; a new reference. May be NULL: task_id and now.
+     */
+    tn_value (*context)(const struct callable *callable, const struct call *call);
     /* Returns the component that determines the effects of a callable that is not an instance. May be NULL. */
     struct component *(*component)(const struct callable *callable);
     /* A wrapper: it calls one other callable and returns its result. Only the result of the wrapper is saved. */

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 struct authority; /* authority.h */
+struct call;
 struct callable;
 struct component; /* registry.h */
 struct expr_scope;
@@ -82,5 +83,8 @@ tn_value instance_config(const struct callable *callable);
 struct callable *instance_callee(const struct callable *callable, uint32_t index);
 /* The component that this callable is an instance of, or wraps an instance of; else NULL. */
 struct component *instance_component(const struct callable *callable);
+
+/* The context of a call whose owner and callable provide none: task_id and now. A new reference. */
+tn_value instance_plain_context(const struct call *call);
 
 #endif

@@ -62,8 +62,6 @@ static inline bool instance_is(const struct callable *callable) {
 
 /* Creates one inner instance (or `self`). Returns TN_OK, or a status with the error set. */
 int32_t instance_create_inner(struct instance *instance, void **inner, struct error *error);
-/* The context of a call whose owner provides none: task_id and now. A new reference. */
-tn_value instance_plain_context(const struct call *call);
 
 int32_t blocking_start(struct callable *callable, struct call *call, tn_value input);
 void blocking_cancel(struct callable *callable, struct call *call);

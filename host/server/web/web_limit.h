@@ -2,10 +2,10 @@
  * web_limit.h - what each key has used: requests, open requests, active runs, tokens and cost.
  *
  * The numbers are in memory and begin at 0 with the host. A day is one of UTC. The limits of a key are an object:
- * requests_per_minute, open_requests, runs, tokens_per_day, cost_per_day; a member that is absent is no limit.
+ * requests_per_minute, runs, tokens_per_day, cost_per_day; a member that is absent is no limit.
  *
  *     struct key_use *use = web_limits_use(limits, "ada");
- *     if (!key_use_begin(use, key->limits, &retry_s, &what)) refuse with 429;
+ *     if (!key_use_begin(use, key->limits, 100, &retry_s, &what)) refuse with 429;
  *     ...
  *     key_use_end(use);
  *
@@ -34,8 +34,11 @@ void web_limits_free(struct web_limits *limits); /* ends its waits for runs; NUL
 /* Never NULL; lives as long as the limits. */
 struct key_use *web_limits_use(struct web_limits *limits, const char *key);
 
-/* A request begins. False: a limit is reached; *retry_s and *what (a static text) say which. */
-bool key_use_begin(struct key_use *use, tn_value limits, int64_t *retry_s, const char **what);
+/*
+ * A request begins; at most `open_max` of a key can be open. False: a limit is reached; *retry_s and *what (a static
+ * text) say which.
+ */
+bool key_use_begin(struct key_use *use, tn_value limits, size_t open_max, int64_t *retry_s, const char **what);
 void key_use_end(struct key_use *use);
 /* Seconds until what was refused last can be tried again, at least 1: for Retry-After. */
 int64_t key_use_retry_s(const struct key_use *use);

@@ -225,6 +225,8 @@ static void request_begin(struct web *web, uint64_t number, tn_value head) {
     if (!web_request_check(request)) return;
     if (request->route->streams || request->length == 0) {
         web_request_open(request);
+        if (request->length == 0 && request->route->streams && !request->responded)
+            web_request_deliver(request, TN_SERVER_BODY_END, NULL);
         if (request->responded || request->length == 0) return;
     }
     /* A little more than what is allowed, so that this room sees it, and refuses it in the form of the protocol. */

@@ -25,8 +25,8 @@ static bool has_header(tn_value headers, const char *name) {
 }
 
 static bool is_header_name(const char *name, size_t length) {
-    static const char *const reserved[] = {"content-length", "transfer-encoding", "connection", "date",
-                                           "keep-alive",     "trailer",           "te",         "upgrade"};
+    static const char *const reserved[] = {"content-length", "transfer-encoding", "date", "keep-alive",
+                                           "trailer",        "te",                "upgrade"};
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strcasecmp(name, reserved[i]) == 0) return false;
     return length && length <= 256 &&
@@ -38,6 +38,8 @@ static bool header_push(tn_value *headers, tn_value name, tn_value text) {
     if (!value_is(text, TN_STRING)) return false;
     const char *key = value_chars(name, &name_length), *chars = value_chars(text, &length);
     if (!is_header_name(key, name_length) || length > WEB_HEADER_MAX) return false;
+    /* A protocol may require `Connection: keep-alive`; whether the connection ends is decided by the server. */
+    if (strcasecmp(key, "connection") == 0 && strcasecmp(chars, "keep-alive") != 0) return false;
     for (size_t i = 0; i < length; i++)
         if (((unsigned char)chars[i] < 0x20 && chars[i] != '\t') || chars[i] == 0x7f) return false;
     tn_value pair = value_push_take(value_push_take(value_array_reserve(2), value_ref(name)), value_ref(text));

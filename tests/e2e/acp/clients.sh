@@ -1,8 +1,6 @@
 # Clients of others: acpx and the SDK for TypeScript from npm, and the SDK for Python. Installed once, into the build directory.
 # Each part is left out if its packages cannot be installed.
 [ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
-folder=$BINARY/tests/acp
-mkdir -p "$folder"
 cat >client.yaml <<'Y'
 version: "1.0"
 agent: {name: client}
@@ -26,17 +24,11 @@ else
     left_out+=("$(tail -n 1 "$work/npm.log")")
 fi
 
-install_pip() {
-    python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' && python3 -c 'import venv, ensurepip' || return 1
-    [ ! -e "$folder/python/installed" ] || return 0
-    python3 -m venv "$folder/python"
-    timeout 240 "$folder/python/bin/pip" install --quiet --disable-pip-version-check agent-client-protocol==0.12.1 && touch "$folder/python/installed"
-}
-if (flock 9 && install_pip) 9>"$folder/lock" >pip.log 2>&1; then
-    run timeout 120 "$folder/python/bin/python" "$SOURCE/tests/acp/python_client.py" "$TENON" acp client.yaml --plugins "$TEST_NODES"
+if python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' && pip_install acp agent-client-protocol==0.12.1; then
+    run timeout 120 "$python" "$SOURCE/tests/acp/python_client.py" "$TENON" acp client.yaml --plugins "$TEST_NODES"
     expect_code 0
 else
-    left_out+=("pip could not install agent-client-protocol: $(tail -1 pip.log)")
+    left_out+=("pip could not install agent-client-protocol: $(tail -n 1 "$work/pip.log")")
 fi
 [ ${#left_out[@]} -lt 2 ] || skips "${left_out[*]}"
 [ ${#left_out[@]} -eq 0 ] || echo "left out: ${left_out[*]}"

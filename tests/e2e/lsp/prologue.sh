@@ -30,24 +30,8 @@ Y
     printf 'services:\n  web: {image: nginx\n' >"$OTHER"
 }
 
-# python_folder NAME PACKAGE==VERSION…: installs them once, beside the build, and python3 then finds them. Skips the test if
-# that is impossible.
-python_folder() {
-    [ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
-    python3 -m pip --version >/dev/null 2>&1 || skips "pip is not installed"
-    local folder=$BINARY/python/$1
-    mkdir -p "$BINARY/python"
-    (
-        flock 9
-        [ "$(cat "$folder/done" 2>/dev/null)" = "${*:2}" ] && exit 0
-        rm -rf "$folder"
-        timeout 240 python3 -m pip install -q --disable-pip-version-check --no-input --no-compile --target "$folder" "${@:2}" &&
-            echo "${*:2}" >"$folder/done"
-    ) 9>"$BINARY/python/$1.lock" >pip.log 2>&1 || skips "pip could not install ${*:2}: $(tail -1 pip.log)"
-    export PYTHONPATH=$folder
-}
-
 # lsp_packages: the packages of all tests here that need them, for python3.
 lsp_packages() {
-    python_folder lsp pytest-lsp==1.0.1 pygls==2.1.1 lsprotocol==2025.0.0 tree-sitter==0.25.2 tree-sitter-yaml==0.7.2
+    pip_packages lsp pytest-lsp==1.0.1 pygls==2.1.1 lsprotocol==2025.0.0 tree-sitter==0.25.2 tree-sitter-yaml==0.7.2
+    PATH=$(dirname "$python"):$PATH
 }

@@ -1,0 +1,62 @@
+/*
+ * response.h - a response that this process knows: its run, its events, and the clients that follow it.
+ *
+ * A response that is stored is a thread with the same id. When it is not known, it is loaded from its thread
+ * (response_load.c): its events are then made again from the saved conversation, or its run is continued.
+ */
+#ifndef OPENAI_RESPONSE_H
+#define OPENAI_RESPONSE_H
+
+#include "openai_server.h"
+
+/* A client that waits for a response, or receives its events. */
+struct follower {
+    struct follower *next;
+    struct exchange *exchange;
+    struct response *response;
+    uint64_t position; /* number of the next event */
+    bool streams;      /* it receives events; otherwise the Response, when it has ended */
+    bool begun, full;
+    bool first; /* its request has started the run */
+};
+
+struct response {
+    struct response *next;
+    struct openai *openai;
+    char *owner;
+    uint64_t caller;
+    struct response_events events;
+    struct serving_items *items;
+    struct serving_run *run;
+    tn_value log; /* events */
+    uint64_t log_first, log_size;
+    struct follower *followers;
+    bool store, started, ended;
+};
+
+/* A response without a run, in the table. NULL if memory runs out or there are too many. */
+struct response *response_new(struct exchange *exchange, const char *id, const char *model, tn_value echo, bool store);
+struct response *response_find(const struct exchange *exchange, const char *id);
+/* Starts its run. Takes `params`. With `sequence` > 0 the events before this number exist already. */
+bool response_run(struct response *response, const struct serving_graph *graph, const struct openai_request *request,
+                  const char *method, tn_value params, uint64_t sequence);
+/* The end without a run: its events are made from the saved conversation. */
+void response_replay(struct response *response, const struct serving_graph *graph, const char *last_input,
+                     tn_value messages, tn_value report);
+/* The client receives the events from `position` on, or the Response when it has ended. The exchange is taken. */
+bool response_follow(struct response *response, struct exchange *exchange, bool streams, uint64_t position, bool first);
+/* Forgets a response that nobody follows, with its run. */
+void response_free(struct response *response);
+
+/*
+ * Finds a response, or loads it. `then` is called once with it, or not at all: the exchange was refused, or is closed.
+ * `after`: the last event that the client has; -1: none.
+ */
+typedef void response_then(struct exchange *exchange, struct response *response);
+void response_load(struct exchange *exchange, const char *id, int64_t after, response_then *then);
+void response_not_found(struct exchange *exchange, const char *id);
+
+/* {ID, document…} of a thread: what is saved in its metadata for responses; NULL if it is not a response. Borrowed. */
+tn_value response_saved(tn_value thread);
+
+#endif

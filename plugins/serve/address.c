@@ -1,0 +1,69 @@
+/*
+ * address.c - connections of each client address, in a tree of the C library. See address.h.
+ */
+#include "address.h"
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct address_count {
+    unsigned char key[9]; /* the family, and 4 or 8 bytes of the address */
+    uint32_t count;
+};
+
+static int compare_addresses(const void *a, const void *b) {
+    const struct address_count *left = a, *right = b;
+    return memcmp(left->key, right->key, sizeof left->key);
+}
+
+static struct address_count address_key(const struct sockaddr *address) {
+    struct address_count key = {{0}, 0};
+    key.key[0] = (unsigned char)address->sa_family;
+    if (address->sa_family == AF_INET6)
+        memcpy(key.key + 1, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 8);
+    else
+        memcpy(key.key + 1, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
+    return key;
+}
+
+bool addresses_add(struct addresses *addresses, const struct sockaddr *address, uint32_t limit) {
+    struct address_count key = address_key(address);
+    struct address_count *const *found = tfind(&key, &addresses->tree, compare_addresses);
+    if (found != NULL) {
+        if ((*found)->count >= limit) return false;
+        (*found)->count++;
+        return true;
+    }
+    struct address_count *added = malloc(sizeof *added);
+    if (added == NULL) return false;
+    *added = key;
+    added->count = 1;
+    if (tsearch(added, &addresses->tree, compare_addresses) != NULL) return true;
+    free(added);
+    return false;
+}
+
+void addresses_remove(struct addresses *addresses, const struct sockaddr *address) {
+    struct address_count key = address_key(address);
+    struct address_count *const *found = tfind(&key, &addresses->tree, compare_addresses);
+    if (found == NULL || --(*found)->count > 0) return;
+    struct address_count *last = *found;
+    (void)tdelete(last, &addresses->tree, compare_addresses);
+    free(last);
+}
+
+void address_format(const struct sockaddr *address, char *out, size_t size) {
+    char host[INET6_ADDRSTRLEN] = "";
+    if (address->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)address;
+        (void)inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof host);
+        (void)snprintf(out, size, "[%s]:%d", host, ntohs(six->sin6_port));
+    } else {
+        const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)address;
+        (void)inet_ntop(AF_INET, &four->sin_addr, host, sizeof host);
+        (void)snprintf(out, size, "%s:%d", host, ntohs(four->sin_port));
+    }
+}

@@ -1,0 +1,47 @@
+"""The files of tests/protocols/openai_server match the types of OpenAI's SDK.
+
+Members that the SDK does not name are allowed where clients of other services know them: `reasoning_content` and `images`
+of a message. Everything else is rejected.
+"""
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "providers"))
+from sdk import Sdk
+
+TYPES = {
+    "chat": ("openai6/resources/chat/completions/completions.d.ts", "ChatCompletion"),
+    "chunk": ("openai6/resources/chat/completions/completions.d.ts", "ChatCompletionChunk"),
+    "event": ("openai6/resources/responses/responses.d.ts", "ResponseStreamEvent"),
+}
+EXTENSIONS = ("reasoning_content", "images", "annotations")
+
+
+def without_extensions(kind, value):
+    for choice in value.get("choices", []):
+        for name in ("message", "delta"):
+            for member in EXTENSIONS:
+                if not (kind == "chat" and member == "annotations"):
+                    choice.get(name, {}).pop(member, None)
+    return value
+
+
+def main():
+    values = {kind: [] for kind in TYPES}
+    folder = os.path.join(HERE, "openai_server")
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                for kind, value in json.loads(line).items():
+                    if kind in values and "error" not in value:
+                        values[kind].append((f"{name}:{number}", without_extensions(kind, value)))
+    sdk = Sdk("openai6")
+    for kind, (types, type_name) in TYPES.items():
+        assert len(values[kind]) >= 10, kind
+        sdk.check(types, type_name, values[kind])
+    print("ok:", ", ".join(f"{len(values[kind])} of {kind}" for kind in TYPES))
+
+
+main()
