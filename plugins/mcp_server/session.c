@@ -33,7 +33,7 @@ static bool make_room(struct plugin *plugin, const char *caller) {
     for (struct session *session = plugin->sessions; session != NULL; session = session->next) {
         if (strcmp(session->caller, caller) != 0) continue;
         count++;
-        if (session->exchange_count == 0 && (oldest == NULL || session->used_ms < oldest->used_ms)) oldest = session;
+        if (session->exchange_count == 0 && (oldest == NULL || session->used_ms <= oldest->used_ms)) oldest = session;
     }
     bool full = count >= MCPS_SESSIONS_KEY_MAX || plugin->session_count >= MCPS_SESSIONS_MAX;
     if (full && oldest != NULL) session_end(oldest);
