@@ -61,9 +61,9 @@ static void fail_missing_take(struct exchange *exchange, tn_value missing) {
 static tn_value state_content(const struct exchange *exchange) {
     const char *name = tn_get_text(exchange->params, "name", tn_get_text(exchange->params, "uri", ""));
     return tn_build("{s:s, s:s*, s:s, s:s, s:s, s:V, s:I, s:I}", "run", exchange->run_id, "thread",
-                    exchange->thread[0] != '\0' ? exchange->thread : NULL, "method", exchange->method->name, "name", name,
-                    "owner", exchange->owner, "ids", questions_ids(exchange->questions), "steps", exchange->steps, "expires",
-                    serving_now_s() + MCPS_STATE_TTL_S);
+                    exchange->thread[0] != '\0' ? exchange->thread : NULL, "method", exchange->method->name, "name",
+                    name, "owner", exchange->owner, "ids", questions_ids(exchange->questions), "steps", exchange->steps,
+                    "expires", serving_now_s() + MCPS_STATE_TTL_S);
 }
 
 /* 2026-07-28: ends the call with the questions. Takes them. */
@@ -76,8 +76,8 @@ static void require_input_take(struct exchange *exchange, tn_value requests) {
         fail_call(exchange, "LIMIT", "the graph asks too many questions at once");
         return;
     }
-    exchange_result_take(exchange, tn_build("{s:s, s:V, s:V}", "resultType", "input_required", "inputRequests", requests,
-                                            "requestState", state));
+    exchange_result_take(exchange, tn_build("{s:s, s:V, s:V}", "resultType", "input_required", "inputRequests",
+                                            requests, "requestState", state));
 }
 
 /* A session: sends the questions. Takes them. */
@@ -165,9 +165,8 @@ bool call_answer_was_wrong(struct exchange *exchange, tn_value report) {
     tn_value error = tn_get(report, "error"), missing = NULL;
     exchange->answering = false;
     if (!serving_is(tn_get(error, "code"), "INVALID_INPUT") || serving_true(tn_get(report, "started"))) return false;
-    tn_value requests = exchange->modern
-                            ? questions_requests(exchange->questions, exchange->capabilities, &missing)
-                            : NULL;
+    tn_value requests =
+        exchange->modern ? questions_requests(exchange->questions, exchange->capabilities, &missing) : NULL;
     tn_release(missing);
     if (requests != NULL)
         require_input_take(exchange, requests);

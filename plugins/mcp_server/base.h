@@ -31,13 +31,13 @@
 #define MCPS_SESSIONS_KEY_MAX 32      /* sessions of one key; the one that was idle longest is ended for a new one */
 #define MCPS_SESSION_IDLE_MS  1800000 /* milliseconds after which an idle session is ended */
 #define MCPS_CALLS_MAX        64      /* open requests of one session */
-#define MCPS_STREAMS_MAX      16      /* streams of one session that have ended, and are kept for clients that come back */
-#define MCPS_EVENTS_MAX       256     /* events of one stream that are kept, and */
-#define MCPS_EVENTS_BYTES     1048576 /* bytes of them; older ones are forgotten */
+#define MCPS_STREAMS_MAX      16  /* streams of one session that have ended, and are kept for clients that come back */
+#define MCPS_EVENTS_MAX       256 /* events of one stream that are kept, and */
+#define MCPS_EVENTS_BYTES     1048576  /* bytes of them; older ones are forgotten */
 #define MCPS_KEPT_BYTES       67108864 /* bytes of the kept events of all streams */
-#define MCPS_SUBSCRIPTIONS    256     /* URIs of one session or one listening stream */
-#define MCPS_LISTENERS_MAX    1024    /* listening streams of a host */
-#define MCPS_RETRY_MS         500     /* after which a client comes back whose stream was closed on purpose */
+#define MCPS_SUBSCRIPTIONS    256      /* URIs of one session or one listening stream */
+#define MCPS_LISTENERS_MAX    1024     /* listening streams of a host */
+#define MCPS_RETRY_MS         500      /* after which a client comes back whose stream was closed on purpose */
 
 #define MCPS_PARSE_ERROR         (-32700)
 #define MCPS_INVALID_REQUEST     (-32600)

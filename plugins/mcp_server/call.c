@@ -56,8 +56,7 @@ void call_run(struct exchange *exchange, const char *method, tn_value params) {
     static const struct serving_run_handler handler = {on_started, on_event, on_end};
     struct problem problem = {0};
     serving_run_close(exchange->run);
-    exchange->run =
-        serving_run_start(&exchange->plugin->serving, exchange->caller, method, params, &handler, exchange);
+    exchange->run = serving_run_start(&exchange->plugin->serving, exchange->caller, method, params, &handler, exchange);
     if (exchange->run != NULL) return;
     (void)problem_set(&problem, 500, MCPS_INTERNAL, "memory ran out");
     exchange_fail(exchange, &problem);
@@ -165,7 +164,8 @@ static bool find_entry(struct exchange *exchange, struct problem *problem) {
     if (is_method(exchange, "resources/read"))
         entry = catalogue_find_resource(exchange->catalogue, uri, &exchange->variables);
     else
-        entry = catalogue_find(exchange->catalogue, is_method(exchange, "tools/call") ? "tools" : "prompts", "name", name);
+        entry =
+            catalogue_find(exchange->catalogue, is_method(exchange, "tools/call") ? "tools" : "prompts", "name", name);
     exchange->entry = tn_retain(entry);
     if (entry != NULL) return true;
     if (!is_method(exchange, "resources/read"))

@@ -68,19 +68,22 @@ static tn_value graph_entry(tn_value item, tn_value declared) {
     tn_value output = tn_get(item, "output"), input = tn_get(item, "input");
     bool has_output = value_is_object(output) && serving_is(tn_get(output, "type"), "object") &&
                       tn_get(tn_get(output, "properties"), "mcp_result") == NULL;
+    char fallback[160]; /* models choose a tool by its description */
+    (void)snprintf(fallback, sizeof fallback, "Runs the graph `%.128s`.", graph.name);
+    const char *text = graph.description != NULL ? graph.description : fallback;
     tn_value schema = graph_schema(&graph);
-    tn_value shown = tn_build("{s:V, s:s*, s:s*, s:v, s:v*}", "name", tool_name(graph.name), "title", graph.title,
-                              "description", graph.description, "inputSchema", schema, "outputSchema",
-                              has_output ? output : NULL);
+    tn_value shown =
+        tn_build("{s:V, s:s*, s:V, s:v, s:v*}", "name", tool_name(graph.name), "title", graph.title, "description",
+                 tn_text_lossy(text, strlen(text)), "inputSchema", schema, "outputSchema", has_output ? output : NULL);
     shown = with_declared_take(shown, declared);
     bool valid = schema != NULL && shown != NULL && name_is_valid(tn_get_text(shown, "name", "")) &&
                  marks_are_valid(schema, graph.name);
     bool wraps = !value_is_object(input) && graph.input != SERVING_JSON_INPUT;
-    tn_value entry = valid ? tn_build("{s:v, s:s, s:b, s:v, s:s*, s:b, s:v}", "shown", shown, "document",
-                                      graph.document, "declared", 0, "schema", schema, "channel",
-                                      wraps ? graph.channel : NULL, "messages", graph.input == SERVING_MESSAGES,
-                                      "graph", item)
-                           : NULL;
+    tn_value entry = valid
+                         ? tn_build("{s:v, s:s, s:b, s:v, s:s*, s:b, s:v}", "shown", shown, "document", graph.document,
+                                    "declared", 0, "schema", schema, "channel", wraps ? graph.channel : NULL,
+                                    "messages", graph.input == SERVING_MESSAGES, "graph", item)
+                         : NULL;
     tn_release(schema);
     tn_release(shown);
     return entry;
@@ -108,10 +111,10 @@ static void add_entry_take(tn_value *list, const char *member, tn_value entry) {
 static tn_value declared_entry(tn_value item, tn_value declaration) {
     tn_value shown = value_without(declaration, "requires");
     (void)tn.value->remove(&shown, "complete", TN_Z);
-    tn_value entry = tn_build("{s:V, s:s, s:b, s:v*, s:v*, s:v*}", "shown", shown, "document",
-                              tn_get_text(item, "document", ""), "declared", 1, "requires",
-                              tn_get(declaration, "requires"), "complete", tn_get(declaration, "complete"), "schema",
-                              tn_get(declaration, "inputSchema"));
+    tn_value entry =
+        tn_build("{s:V, s:s, s:b, s:v*, s:v*, s:v*}", "shown", shown, "document", tn_get_text(item, "document", ""),
+                 "declared", 1, "requires", tn_get(declaration, "requires"), "complete",
+                 tn_get(declaration, "complete"), "schema", tn_get(declaration, "inputSchema"));
     return entry;
 }
 
@@ -119,7 +122,8 @@ static tn_value declared_tool(tn_value item, tn_value declaration) {
     const char *name = tn_get_text(declaration, "name", "");
     tn_value schema = tn_get(declaration, "inputSchema");
     if (!name_is_valid(name)) {
-        tn_log(TN_LOG_WARN, "a tool of `x-mcp` is left out: `name` must have 1 to 64 characters of A-Z a-z 0-9 _ . / -");
+        tn_log(TN_LOG_WARN,
+               "a tool of `x-mcp` is left out: `name` must have 1 to 64 characters of A-Z a-z 0-9 _ . / -");
         return NULL;
     }
     if (schema != NULL) return marks_are_valid(schema, name) ? declared_entry(item, declaration) : NULL;
@@ -203,7 +207,8 @@ static tn_value list_or_empty(tn_value list) { return list != NULL ? list : tn_b
 
 tn_value catalogue_new(tn_value graphs, tn_value tools) {
     struct catalogue catalogue = {NULL, NULL, NULL, NULL};
-    for (uint64_t i = 0, count = tn.value->count(graphs); i < count; i++) add_graph(&catalogue, tn.value->at(graphs, i));
+    for (uint64_t i = 0, count = tn.value->count(graphs); i < count; i++)
+        add_graph(&catalogue, tn.value->at(graphs, i));
     for (uint64_t i = 0, count = tn.value->count(tools); i < count; i++) add_tool(&catalogue, tn.value->at(tools, i));
     sort_by_name(&catalogue.tools);
     return tn_build("{s:V, s:V, s:V, s:V}", "tools", list_or_empty(catalogue.tools), "prompts",

@@ -67,8 +67,8 @@ void exchange_start(struct plugin *plugin, struct session *session, uint64_t htt
     const struct method *method = method_find(message->method, message->modern);
     struct exchange *exchange = NULL;
     if (method == NULL)
-        (void)problem_set(&problem, message->modern ? 404 : 200, MCPS_METHOD_NOT_FOUND, "the method `%.80s` does not exist",
-                          message->method);
+        (void)problem_set(&problem, message->modern ? 404 : 200, MCPS_METHOD_NOT_FOUND,
+                          "the method `%.80s` does not exist", message->method);
     else if (session_has_room(session, &problem))
         exchange = exchange_new(plugin, session, http, request, message);
     if (exchange == NULL) {
@@ -100,7 +100,8 @@ static void send_take(struct exchange *exchange, int32_t status, tn_value json) 
         stream_finish(exchange->stream);
         tn_release(json);
     } else if (exchange->http != 0) {
-        tn_value headers = exchange->session != NULL ? tn_build("{s:s}", "mcp-session-id", exchange->session->id) : NULL;
+        tn_value headers =
+            exchange->session != NULL ? tn_build("{s:s}", "mcp-session-id", exchange->session->id) : NULL;
         plugin_respond_take(exchange->plugin, exchange->http, status, headers, json);
         tn_release(headers);
     } else {

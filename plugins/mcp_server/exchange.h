@@ -28,7 +28,7 @@ struct exchange {
     bool modern, may_stream;
     tn_value request, id, params, meta, capabilities; /* retained */
     struct stream *stream;                            /* NULL: nothing was sent yet */
-    void (*then)(struct exchange *exchange); /* when the catalogue was read */
+    void (*then)(struct exchange *exchange);          /* when the catalogue was read */
     /* What it waits for. */
     struct serving_lookup *lookup;
     uint64_t call;

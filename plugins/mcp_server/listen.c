@@ -123,7 +123,8 @@ bool listener_close(struct plugin *plugin, uint64_t http, bool drain) {
     while (listener != NULL && listener->stream->http != http) listener = listener->next;
     if (listener == NULL) return false;
     if (drain) {
-        tn_value result = tn_build("{s:s, s:{s:v}}", "resultType", "complete", "_meta", META_SUBSCRIPTION, listener->id);
+        tn_value result =
+            tn_build("{s:s, s:{s:v}}", "resultType", "complete", "_meta", META_SUBSCRIPTION, listener->id);
         tn_value message = result != NULL ? reply_result_take(listener->id, result) : NULL;
         if (message != NULL) (void)stream_send(listener->stream, message);
         tn_release(message);

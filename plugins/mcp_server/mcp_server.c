@@ -55,8 +55,7 @@ void plugin_resource_updated(struct plugin *plugin, const char *caller, const ch
 
 /* ---- Messages of a session ---- */
 
-static void on_notification(const struct plugin *plugin, const struct session *session,
-                            const struct message *message) {
+static void on_notification(const struct plugin *plugin, const struct session *session, const struct message *message) {
     if (strcmp(message->method, "notifications/cancelled") != 0) return;
     struct exchange *exchange = exchange_find(plugin, session, tn_get(message->params, "requestId"));
     if (exchange != NULL) exchange_cancel(exchange);

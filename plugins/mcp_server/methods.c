@@ -21,10 +21,10 @@ static void method_initialize(struct exchange *exchange) {
     }
     exchange->session = session;
     session->exchange_count++;
-    exchange_result_take(exchange, tn_build("{s:s, s:V, s:v, s:s*}", "protocolVersion", session->version,
-                                            "capabilities", plugin_capabilities(false), "serverInfo",
-                                            exchange->plugin->info, "instructions",
-                                            tn_get_text(exchange->plugin->config, "instructions", NULL)));
+    exchange_result_take(exchange,
+                         tn_build("{s:s, s:V, s:v, s:s*}", "protocolVersion", session->version, "capabilities",
+                                  plugin_capabilities(false), "serverInfo", exchange->plugin->info, "instructions",
+                                  tn_get_text(exchange->plugin->config, "instructions", NULL)));
 }
 
 static void method_discover(struct exchange *exchange) {
@@ -91,6 +91,7 @@ static const struct method methods[] = {
 
 const struct method *method_find(const char *name, bool modern) {
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        if (strcmp(methods[i].name, name) == 0) return (modern ? methods[i].modern : methods[i].legacy) ? &methods[i] : NULL;
+        if (strcmp(methods[i].name, name) == 0)
+            return (modern ? methods[i].modern : methods[i].legacy) ? &methods[i] : NULL;
     return NULL;
 }

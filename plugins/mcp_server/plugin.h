@@ -25,7 +25,7 @@ struct plugin {
     struct listener *listeners;
     uint32_t session_count, listener_count;
     uint64_t kept_bytes; /* of the events that all streams keep */
-    uint64_t timer; /* posted: ends idle sessions */
+    uint64_t timer;      /* posted: ends idle sessions */
 };
 
 /* The user of a request: {owner, name} as text. Two callers with the same text see each other's sessions. */
@@ -34,7 +34,8 @@ void caller_text(tn_value request, char out[256]);
 tn_value plugin_capabilities(bool modern);
 /* Answers a request with one message, and with headers (an object, borrowed, or NULL). Takes the message. */
 void plugin_respond_take(const struct plugin *plugin, uint64_t http, int32_t status, tn_value headers, tn_value json);
-/* Tells the user's sessions and listeners that a list has changed, or that a resource was updated. `caller` NULL: all. */
+/* Tells the user's sessions and listeners that a list has changed, or that a resource was updated. `caller` NULL: all.
+ */
 void plugin_list_changed(struct plugin *plugin, const char *caller, const char *list);
 void plugin_resource_updated(struct plugin *plugin, const char *caller, const char *uri);
 

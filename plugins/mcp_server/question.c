@@ -117,7 +117,8 @@ tn_value questions_new(tn_value interrupts) {
 tn_value questions_ids(tn_value questions) {
     tn_value ids = tn_build("[]");
     for (uint64_t i = 0, count = tn.value->count(questions); i < count; i++) {
-        tn_value id = tn_get(tn.value->at(questions, i), "interrupt"), last = tn.value->count(ids) > 0 ? tn.value->at(ids, tn.value->count(ids) - 1) : NULL;
+        tn_value id = tn_get(tn.value->at(questions, i), "interrupt"),
+                 last = tn.value->count(ids) > 0 ? tn.value->at(ids, tn.value->count(ids) - 1) : NULL;
         if (last == NULL || !tn.value->equal(last, id)) (void)tn_append_take(&ids, tn_retain(id));
     }
     return ids;
@@ -147,8 +148,9 @@ tn_value questions_requests(tn_value questions, tn_value capabilities, tn_value 
         tn_value question = tn.value->at(questions, i);
         const char *name = capability_of(tn_get_text(question, "method", "")), *key = tn_get_text(question, "key", "");
         if (client_can(capabilities, question))
-            requests = tn_set_take(requests, key, tn_build("{s:v, s:v}", "method", tn_get(question, "method"), "params",
-                                                           tn_get(question, "params")));
+            requests = tn_set_take(
+                requests, key,
+                tn_build("{s:v, s:v}", "method", tn_get(question, "method"), "params", tn_get(question, "params")));
         else if (name != NULL)
             needed = tn_set_take(needed, name, tn_build("{}"));
     }

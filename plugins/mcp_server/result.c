@@ -15,9 +15,7 @@ tn_value result_of_error(tn_value error) {
                     "isError", 1);
 }
 
-static tn_value text_content(tn_value text) {
-    return tn_build("[{s:s, s:v}]", "type", "text", "text", text);
-}
+static tn_value text_content(tn_value text) { return tn_build("[{s:s, s:v}]", "type", "text", "text", text); }
 
 static bool is_done(tn_value report) { return serving_is(tn_get(report, "status"), "done"); }
 

@@ -29,7 +29,7 @@ struct session {
     tn_value capabilities;  /* of the client */
     tn_value subscriptions; /* array of URIs */
     int32_t log_level;
-    struct stream *streams; /* the newest first */
+    struct stream *streams;  /* the newest first */
     struct stream *messages; /* of GET: what belongs to no request; one of `streams`, or NULL */
     struct pending *pending;
     uint64_t next_stream;

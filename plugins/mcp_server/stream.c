@@ -33,9 +33,8 @@ static int32_t write_event(const struct stream *stream, uint64_t number, tn_valu
 }
 
 static void begin_response(const struct stream *stream, const struct session *session) {
-    tn_value response =
-        tn_build("{s:i, s:s, s:{s:s, s:s*}}", "status", 200, "stream", "events", "headers", "x-accel-buffering", "no",
-                 "mcp-session-id", session != NULL ? session->id : NULL);
+    tn_value response = tn_build("{s:i, s:s, s:{s:s, s:s*}}", "status", 200, "stream", "events", "headers",
+                                 "x-accel-buffering", "no", "mcp-session-id", session != NULL ? session->id : NULL);
     (void)stream->plugin->serving.server->respond(tn.host, stream->http, response);
     tn_release(response);
 }

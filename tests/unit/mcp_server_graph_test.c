@@ -16,11 +16,8 @@ static void note_log(const tn_host *host, int32_t level, const char *message, ui
     (void)snprintf(logged, sizeof logged, "%.*s", length == TN_Z ? 399 : (int)length, message);
 }
 
-static const tn_core_1 graph_core = {.size = sizeof(tn_core_1),
-                                     .alloc = util_alloc,
-                                     .resize = util_resize,
-                                     .release = util_release,
-                                     .log = note_log};
+static const tn_core_1 graph_core = {
+    .size = sizeof(tn_core_1), .alloc = util_alloc, .resize = util_resize, .release = util_release, .log = note_log};
 
 static int graph_setup(void **state) {
     (void)util_setup(state);
@@ -48,17 +45,22 @@ static void test_graph_is_a_tool(void **state) {
     (void)state;
     tn_value catalogue = catalogue_of(
         "[{\"name\":\"talk\",\"document\":\"graph:talk\",\"channels\":[{\"name\":\"messages\",\"type\":\"append\"}]},"
-        "{\"name\":\"add it\",\"title\":\"Add\",\"document\":\"graph:add\",\"channels\":[],\"input\":{\"type\":\"object\","
+        "{\"name\":\"add "
+        "it\",\"title\":\"Add\",\"document\":\"graph:add\",\"channels\":[],\"input\":{\"type\":\"object\","
         "\"properties\":{\"a\":{\"type\":\"integer\"}},\"x-mcp\":{\"annotations\":{\"readOnlyHint\":true}}},"
         "\"output\":{\"type\":\"object\"}},"
         "{\"name\":\"any\",\"document\":\"graph:any\",\"channels\":[]}]",
         NULL);
-    expect_page(catalogue, "tools",
-                "{\"tools\":[{\"name\":\"add_it\",\"title\":\"Add\",\"inputSchema\":{\"type\":\"object\",\"properties\":"
-                "{\"a\":{\"type\":\"integer\"}}},\"outputSchema\":{\"type\":\"object\"},\"annotations\":{\"readOnlyHint\":"
-                "true}},{\"name\":\"any\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"talk\",\"inputSchema\":{"
-                "\"type\":\"object\",\"properties\":{\"message\":{\"type\":\"string\",\"description\":\"What to say to it."
-                "\"}},\"required\":[\"message\"]}}]}");
+    expect_page(
+        catalogue, "tools",
+        "{\"tools\":[{\"name\":\"add_it\",\"title\":\"Add\",\"description\":\"Runs the graph `add "
+        "it`.\",\"inputSchema\":{\"type\":\"object\",\"properties\":"
+        "{\"a\":{\"type\":\"integer\"}}},\"outputSchema\":{\"type\":\"object\"},\"annotations\":{\"readOnlyHint\":"
+        "true}},{\"name\":\"any\",\"description\":\"Runs the graph "
+        "`any`.\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"talk\",\"description\":\"Runs the graph "
+        "`talk`.\",\"inputSchema\":{"
+        "\"type\":\"object\",\"properties\":{\"message\":{\"type\":\"string\",\"description\":\"What to say to it."
+        "\"}},\"required\":[\"message\"]}}]}");
     tn_value params = json_value("{\"arguments\":{\"message\":\"hi\"}}");
     expect_json_take(catalogue_input(catalogue_find(catalogue, "tools", "name", "talk"), "tools/call", params, NULL),
                      "{\"messages\":[{\"type\":\"user\",\"content\":\"hi\"}]}");
@@ -72,8 +74,10 @@ static void test_graph_is_a_tool(void **state) {
 
 static const char declared[] =
     "[{\"name\":\"one\",\"document\":\"graph:one\",\"channels\":[],\"input\":{\"type\":\"object\",\"x-mcp\":{"
-    "\"tools\":[{\"name\":\"t\",\"requires\":[\"sampling\"]},{\"name\":\"bad name\"},{\"name\":\"t\",\"title\":\"again\"}],"
-    "\"prompts\":[{\"name\":\"p\",\"arguments\":[{\"name\":\"a\"}],\"complete\":{\"a\":[\"paris\",\"park\",\"rome\"]}}],"
+    "\"tools\":[{\"name\":\"t\",\"requires\":[\"sampling\"]},{\"name\":\"bad "
+    "name\"},{\"name\":\"t\",\"title\":\"again\"}],"
+    "\"prompts\":[{\"name\":\"p\",\"arguments\":[{\"name\":\"a\"}],\"complete\":{\"a\":[\"paris\",\"park\",\"rome\"]}}]"
+    ","
     "\"resources\":[{\"uri\":\"x://a\",\"name\":\"a\"}],"
     "\"resourceTemplates\":[{\"uriTemplate\":\"x://{id}/d\",\"name\":\"d\"}]}}}]";
 
@@ -109,10 +113,11 @@ static void test_tools_of_the_host(void **state) {
               "\"effects\":[\"destructive\"],\"approval\":\"auto\"},"
               "{\"tool_name\":\"a\",\"input_schema\":{\"type\":\"object\"},\"effects\":[],\"approval\":\"ask\"},"
               "{\"tool_name\":\"no\",\"input_schema\":{\"type\":\"object\"},\"effects\":[],\"approval\":\"deny\"}]");
-    expect_page(catalogue, "tools",
-                "{\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"},\"annotations\":{\"readOnlyHint\":true}},"
-                "{\"name\":\"b.c\",\"title\":\"B\",\"description\":\"d\",\"inputSchema\":{\"type\":\"object\"},"
-                "\"annotations\":{\"readOnlyHint\":false}}]}");
+    expect_page(
+        catalogue, "tools",
+        "{\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"},\"annotations\":{\"readOnlyHint\":true}},"
+        "{\"name\":\"b.c\",\"title\":\"B\",\"description\":\"d\",\"inputSchema\":{\"type\":\"object\"},"
+        "\"annotations\":{\"readOnlyHint\":false}}]}");
     tn_release(catalogue);
 }
 
@@ -124,8 +129,8 @@ static void test_pages(void **state) {
     (void)state;
     for (int i = 0; i < MCPS_PAGE + 5; i++) {
         (void)snprintf(name, sizeof name, "t%03d", i);
-        (void)tn_append_take(&tools, tn_build("{s:s, s:{s:s}, s:[]}", "tool_name", name, "input_schema", "type", "object",
-                                              "effects"));
+        (void)tn_append_take(
+            &tools, tn_build("{s:s, s:{s:s}, s:[]}", "tool_name", name, "input_schema", "type", "object", "effects"));
     }
     tn_value catalogue = catalogue_new(graphs, tools);
     tn_value page = catalogue_page(catalogue, "tools", "tools", NULL, &problem);
@@ -203,20 +208,26 @@ static void map_all(struct events *events, const char *const *lines, size_t coun
 /* A recorded run of tests/mcp/conformance_server.yaml, and events that are nothing for a client. */
 static const char *const recorded[] = {
     "{\"type\":\"tasks\",\"step\":1,\"node\":\"begin\",\"event\":\"start\",\"task_id\":\"a\",\"attempt\":1}",
-    "{\"type\":\"tasks\",\"step\":1,\"node\":\"begin\",\"event\":\"end\",\"task_id\":\"a\",\"attempt\":1,\"outcome\":\"done\"}",
-    "{\"type\":\"tasks\",\"step\":1,\"path\":[\"sub\"],\"node\":\"in\",\"event\":\"end\",\"task_id\":\"b\",\"attempt\":1,"
+    "{\"type\":\"tasks\",\"step\":1,\"node\":\"begin\",\"event\":\"end\",\"task_id\":\"a\",\"attempt\":1,\"outcome\":"
+    "\"done\"}",
+    "{\"type\":\"tasks\",\"step\":1,\"path\":[\"sub\"],\"node\":\"in\",\"event\":\"end\",\"task_id\":\"b\",\"attempt\":"
+    "1,"
     "\"outcome\":\"done\"}",
-    "{\"type\":\"custom\",\"step\":2,\"node\":\"log\",\"data\":{\"mcp\":{\"log\":{\"level\":\"info\",\"data\":\"started\"}}}}",
-    "{\"type\":\"custom\",\"step\":2,\"node\":\"log\",\"data\":{\"mcp\":{\"log\":{\"level\":\"error\",\"logger\":\"l\",\"data\":"
+    "{\"type\":\"custom\",\"step\":2,\"node\":\"log\",\"data\":{\"mcp\":{\"log\":{\"level\":\"info\",\"data\":"
+    "\"started\"}}}}",
+    "{\"type\":\"custom\",\"step\":2,\"node\":\"log\",\"data\":{\"mcp\":{\"log\":{\"level\":\"error\",\"logger\":\"l\","
+    "\"data\":"
     "[1]}}}}",
     "{\"type\":\"custom\",\"step\":2,\"node\":\"log\",\"data\":{\"mcp\":{\"log\":{\"level\":\"loud\",\"data\":1}}}}",
-    "{\"type\":\"custom\",\"step\":2,\"node\":\"p\",\"data\":{\"mcp\":{\"progress\":{\"progress\":5,\"total\":10,\"message\":"
+    "{\"type\":\"custom\",\"step\":2,\"node\":\"p\",\"data\":{\"mcp\":{\"progress\":{\"progress\":5,\"total\":10,"
+    "\"message\":"
     "\"half\"}}}}",
     "{\"type\":\"custom\",\"step\":2,\"node\":\"p\",\"data\":{\"mcp\":{\"progress\":{\"progress\":4}}}}",
     "{\"type\":\"custom\",\"step\":2,\"node\":\"p\",\"data\":{\"mcp\":{\"progress\":{}}}}",
     "{\"type\":\"custom\",\"step\":2,\"node\":\"p\",\"data\":{\"progress\":{\"progress\":9}}}",
     "{\"type\":\"custom\",\"step\":2,\"node\":\"p\",\"data\":7}",
-    "{\"type\":\"tasks\",\"step\":2,\"node\":\"p\",\"event\":\"end\",\"task_id\":\"c\",\"attempt\":1,\"outcome\":\"done\"}",
+    "{\"type\":\"tasks\",\"step\":2,\"node\":\"p\",\"event\":\"end\",\"task_id\":\"c\",\"attempt\":1,\"outcome\":"
+    "\"done\"}",
     "{\"type\":\"custom\",\"step\":3,\"node\":\"c\",\"data\":{\"mcp\":{\"changed\":\"tools\",\"updated\":\"x://a\"}}}",
     "{\"type\":\"custom\",\"step\":3,\"node\":\"c\",\"data\":{\"mcp\":{\"changed\":\"../x\",\"disconnect\":true}}}",
     "{\"type\":\"messages\",\"step\":3,\"node\":\"m\",\"delta\":{\"content\":\"Hel\"}}",
@@ -252,10 +263,10 @@ struct question_case {
 
 #define ASK(schema) "[{\"id\":\"i\",\"node\":\"ask\",\"payload\":{\"question\":\"Q\"}" schema "}]"
 #define FORM(schema)                                                                                                   \
-    "{\"ask\":{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\",\"message\":\"Q\",\"requestedSchema\":"     \
+    "{\"ask\":{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\",\"message\":\"Q\",\"requestedSchema\":" \
     "{\"type\":\"object\",\"properties\":{" schema "}}}}"
 #define STATED                                                                                                         \
-    "[{\"id\":\"i\",\"payload\":{\"question\":\"x\",\"detail\":{\"mcp\":{\"requests\":{\"a\":{\"method\":"                 \
+    "[{\"id\":\"i\",\"payload\":{\"question\":\"x\",\"detail\":{\"mcp\":{\"requests\":{\"a\":{\"method\":"             \
     "\"elicitation/create\",\"params\":{\"message\":\"M\"}},\"r\":{\"method\":\"roots/list\"}}}}}}]"
 #define ACCEPT(content) "{\"ask\":{\"action\":\"accept\",\"content\":" content "}}"
 
@@ -277,8 +288,8 @@ static const struct question_case question_cases[] = {
      "{\"elicitation\":{\"form\":{}}}", FORM("\"n\":{\"type\":\"integer\"}},\"required\":[\"n\"]"),
      "{\"ask\":{\"action\":\"accept\",\"content\":{\"n\":1}},\"other\":{}}", QUESTIONS_COMPLETE, "{\"i\":{\"n\":1}}"},
     /* Answers of the wrong form are no answers. */
-    {ASK(""), "{\"elicitation\":{}}", FORM("\"value\":{\"type\":\"string\"}},\"required\":[\"value\"]"), "{\"ask\":12345}",
-     QUESTIONS_INCOMPLETE, NULL},
+    {ASK(""), "{\"elicitation\":{}}", FORM("\"value\":{\"type\":\"string\"}},\"required\":[\"value\"]"),
+     "{\"ask\":12345}", QUESTIONS_INCOMPLETE, NULL},
     {ASK(""), "{\"elicitation\":{}}", FORM("\"value\":{\"type\":\"string\"}},\"required\":[\"value\"]"),
      "{\"ask\":{\"action\":\"maybe\"}}", QUESTIONS_INCOMPLETE, NULL},
     {ASK(""), "{\"elicitation\":{}}", FORM("\"value\":{\"type\":\"string\"}},\"required\":[\"value\"]"),
@@ -289,18 +300,21 @@ static const struct question_case question_cases[] = {
     {STATED, "{\"roots\":{}}", "{\"r\":{\"method\":\"roots/list\",\"params\":{}}}", "{\"r\":{\"roots\":[]}}",
      QUESTIONS_COMPLETE, "{\"i\":{\"r\":{\"roots\":[]}}}"},
     {STATED, "{\"roots\":{},\"elicitation\":{}}",
-     "{\"a\":{\"method\":\"elicitation/create\",\"params\":{\"message\":\"M\"}},\"r\":{\"method\":\"roots/list\",\"params\":"
+     "{\"a\":{\"method\":\"elicitation/create\",\"params\":{\"message\":\"M\"}},\"r\":{\"method\":\"roots/"
+     "list\",\"params\":"
      "{}}}",
      "{\"a\":{\"action\":\"decline\"},\"r\":{\"roots\":7}}", QUESTIONS_INCOMPLETE, NULL},
     {STATED, "{}", NULL, "{\"elicitation\":{},\"roots\":{}}", QUESTIONS_COMPLETE, "{}"},
     /* An approval, and a page. */
-    {"[{\"id\":\"i\",\"node\":\"run\",\"payload\":{\"kind\":\"approval\",\"question\":\"May it?\"}}]", "{\"elicitation\":{}}",
-     "{\"run\":{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\",\"message\":\"May it?\",\"requestedSchema\":"
+    {"[{\"id\":\"i\",\"node\":\"run\",\"payload\":{\"kind\":\"approval\",\"question\":\"May it?\"}}]",
+     "{\"elicitation\":{}}",
+     "{\"run\":{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\",\"message\":\"May "
+     "it?\",\"requestedSchema\":"
      "{\"type\":\"object\",\"properties\":{\"approved\":{\"type\":\"boolean\",\"title\":\"Approve\"}},\"required\":["
      "\"approved\"]}}}}",
      "{\"run\":{\"action\":\"cancel\"}}", QUESTIONS_COMPLETE, "{\"i\":{\"approved\":false}}"},
-    {"[{\"id\":\"i\",\"node\":\"n\",\"payload\":{\"question\":\"Q\",\"url\":\"https://x\"}}]", "{\"elicitation\":{}}", NULL,
-     "{\"elicitation\":{}}", QUESTIONS_DECLINED, NULL},
+    {"[{\"id\":\"i\",\"node\":\"n\",\"payload\":{\"question\":\"Q\",\"url\":\"https://x\"}}]", "{\"elicitation\":{}}",
+     NULL, "{\"elicitation\":{}}", QUESTIONS_DECLINED, NULL},
     {"[{\"id\":\"i\",\"node\":\"n\",\"payload\":{\"question\":\"Q\",\"url\":\"https://x\"}}]",
      "{\"elicitation\":{\"url\":{}}}",
      "{\"n\":{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\",\"message\":\"Q\\nhttps://x\",\"url\":"
@@ -358,17 +372,20 @@ static void test_tool_results(void **state) {
     static const char talk[] = "{\"graph\":{\"channels\":[{\"name\":\"messages\",\"type\":\"append\"}]},\"shown\":{}}";
     static const char plain[] = "{\"graph\":{\"channels\":[]},\"shown\":{\"outputSchema\":{}}}";
     (void)state;
-    expect_tool(talk,
-                "{\"status\":\"done\",\"state\":{\"messages\":[{\"type\":\"ai\",\"content\":\"old\"},{\"type\":\"ai\",\"content\":["
-                "{\"type\":\"text\",\"text\":\"new\"},{\"type\":\"reasoning\",\"text\":\"r\"},{\"type\":\"image\",\"data\":"
-                "\"QQ==\"},{\"type\":\"file\",\"url\":\"https://x/f\",\"name\":\"f\"}]}]}}",
-                "{\"content\":[{\"type\":\"text\",\"text\":\"new\"},{\"type\":\"image\",\"data\":\"QQ==\",\"mimeType\":"
-                "\"image/png\"},{\"type\":\"resource_link\",\"uri\":\"https://x/f\",\"name\":\"f\"}]}");
+    expect_tool(
+        talk,
+        "{\"status\":\"done\",\"state\":{\"messages\":[{\"type\":\"ai\",\"content\":\"old\"},{\"type\":\"ai\","
+        "\"content\":["
+        "{\"type\":\"text\",\"text\":\"new\"},{\"type\":\"reasoning\",\"text\":\"r\"},{\"type\":\"image\",\"data\":"
+        "\"QQ==\"},{\"type\":\"file\",\"url\":\"https://x/f\",\"name\":\"f\"}]}]}}",
+        "{\"content\":[{\"type\":\"text\",\"text\":\"new\"},{\"type\":\"image\",\"data\":\"QQ==\",\"mimeType\":"
+        "\"image/png\"},{\"type\":\"resource_link\",\"uri\":\"https://x/f\",\"name\":\"f\"}]}");
     expect_tool(plain, "{\"status\":\"done\",\"state\":{\"answer\":\"a\",\"n\":1}}",
                 "{\"content\":[{\"type\":\"text\",\"text\":\"a\"}],\"structuredContent\":{\"answer\":\"a\",\"n\":1}}");
     expect_tool(plain, "{\"status\":\"failed\",\"error\":{\"code\":\"X\",\"message\":\"m\"}}",
                 "{\"content\":[{\"type\":\"text\",\"text\":\"X: m\"}],\"isError\":true}");
-    expect_tool("{\"declared\":true}", "{\"status\":\"done\",\"state\":{\"mcp_result\":{\"content\":[],\"isError\":true}}}",
+    expect_tool("{\"declared\":true}",
+                "{\"status\":\"done\",\"state\":{\"mcp_result\":{\"content\":[],\"isError\":true}}}",
                 "{\"content\":[],\"isError\":true}");
     expect_tool("{\"declared\":true}", "{\"status\":\"done\",\"state\":{\"mcp_result\":{\"contents\":[]}}}", NULL);
 }
@@ -398,11 +415,11 @@ static void test_other_results(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_graph_is_a_tool), cmocka_unit_test(test_declarations),
+        cmocka_unit_test(test_graph_is_a_tool),   cmocka_unit_test(test_declarations),
         cmocka_unit_test(test_tools_of_the_host), cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_templates),       cmocka_unit_test(test_events),
-        cmocka_unit_test(test_questions),       cmocka_unit_test(test_question_keys),
-        cmocka_unit_test(test_tool_results),    cmocka_unit_test(test_other_results),
+        cmocka_unit_test(test_templates),         cmocka_unit_test(test_events),
+        cmocka_unit_test(test_questions),         cmocka_unit_test(test_question_keys),
+        cmocka_unit_test(test_tool_results),      cmocka_unit_test(test_other_results),
     };
     return cmocka_run_group_tests(tests, graph_setup, NULL);
 }

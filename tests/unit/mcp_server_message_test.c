@@ -59,8 +59,8 @@ static const struct message_case cases[] = {
     /* The name. */
     {HEADERS("2026-07-28", "tools/call", ""), CALL("tools/call", "\"name\":\"a\"," META("2026-07-28")), 400,
      MCPS_HEADER_MISMATCH, true},
-    {HEADERS("2026-07-28", "tools/call", ",\"mcp-name\":\"A\""), CALL("tools/call", "\"name\":\"a\"," META("2026-07-28")),
-     400, MCPS_HEADER_MISMATCH, true},
+    {HEADERS("2026-07-28", "tools/call", ",\"mcp-name\":\"A\""),
+     CALL("tools/call", "\"name\":\"a\"," META("2026-07-28")), 400, MCPS_HEADER_MISMATCH, true},
     {HEADERS("2026-07-28", "tools/call", ",\"mcp-name\":\"=?base64?YQ==?=\""),
      CALL("tools/call", "\"name\":\"a\"," META("2026-07-28")), 0, 0, true},
     {HEADERS("2026-07-28", "resources/read", ",\"mcp-name\":\"x:y\""),
@@ -79,7 +79,8 @@ static void test_messages(void **state) {
         tn_value request = tn_build("{s:V, s:V*}", "headers", json_value(cases[i].headers), "json", json);
         bool accepted = message_read(request, &message, &problem);
         if (accepted != (cases[i].code == 0) || problem.code != cases[i].code || problem.status != cases[i].status)
-            fail_msg("case %zu: %s: status %d, code %d, %s", i, cases[i].json, problem.status, problem.code, problem.text);
+            fail_msg("case %zu: %s: status %d, code %d, %s", i, cases[i].json, problem.status, problem.code,
+                     problem.text);
         assert_int_equal(message.modern, cases[i].modern);
         tn_release(problem.data);
         tn_release(request);
@@ -93,7 +94,8 @@ static void test_long_id(void **state) {
     struct problem problem = {0};
     (void)state;
     for (int length = MCPS_ID_MAX; length <= MCPS_ID_MAX + 1; length++) {
-        (void)snprintf(json, sizeof json, "{\"json\":{\"jsonrpc\":\"2.0\",\"id\":\"%0*d\",\"method\":\"ping\"}}", length, 1);
+        (void)snprintf(json, sizeof json, "{\"json\":{\"jsonrpc\":\"2.0\",\"id\":\"%0*d\",\"method\":\"ping\"}}",
+                       length, 1);
         tn_value request = json_value(json);
         assert_int_equal(message_read(request, &message, &problem), length == MCPS_ID_MAX);
         tn_release(request);
@@ -144,9 +146,16 @@ static void test_header_encoding(void **state) {
     static const struct {
         const char *text, *decoded; /* NULL: refused */
     } rows[] = {
-        {"plain", "plain"},          {"=?base64?SGVsbG8=?=", "Hello"}, {"=?base64?SGVsbG8?=", NULL},
-        {"=?base64?SGV!bG8=?=", NULL}, {"=?base64?" "?=", ""},              {"=?base64?SGVsbG8=", "=?base64?SGVsbG8="},
-        {"SGVsbG8=", "SGVsbG8="},    {"=?base64?/w==?=", NULL}, /* not UTF-8 */
+        {"plain", "plain"},
+        {"=?base64?SGVsbG8=?=", "Hello"},
+        {"=?base64?SGVsbG8?=", NULL},
+        {"=?base64?SGV!bG8=?=", NULL},
+        {"=?base64?"
+         "?=",
+         ""},
+        {"=?base64?SGVsbG8=", "=?base64?SGVsbG8="},
+        {"SGVsbG8=", "SGVsbG8="},
+        {"=?base64?/w==?=", NULL}, /* not UTF-8 */
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -174,9 +183,10 @@ static void test_parameters(void **state) {
         {"{\"mcp-param-count\":\"1x\"}", "{\"count\":1}", false},
     };
     (void)state;
-    tn_value schema = json_value("{\"type\":\"object\",\"properties\":{\"region\":{\"type\":\"string\",\"x-mcp-header\":"
-                                 "\"Region\"},\"count\":{\"type\":\"integer\",\"x-mcp-header\":\"Count\"},\"flag\":"
-                                 "{\"type\":\"boolean\",\"x-mcp-header\":\"Flag\"}}}");
+    tn_value schema =
+        json_value("{\"type\":\"object\",\"properties\":{\"region\":{\"type\":\"string\",\"x-mcp-header\":"
+                   "\"Region\"},\"count\":{\"type\":\"integer\",\"x-mcp-header\":\"Count\"},\"flag\":"
+                   "{\"type\":\"boolean\",\"x-mcp-header\":\"Flag\"}}}");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct problem problem = {0};
         tn_value request = tn_build("{s:V}", "headers", json_value(rows[i].headers));
@@ -251,10 +261,14 @@ static void test_large_state(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_messages),       cmocka_unit_test(test_long_id),
-        cmocka_unit_test(test_accept),         cmocka_unit_test(test_version_error_has_data),
-        cmocka_unit_test(test_header_encoding), cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_hmac),           cmocka_unit_test(test_state),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_long_id),
+        cmocka_unit_test(test_accept),
+        cmocka_unit_test(test_version_error_has_data),
+        cmocka_unit_test(test_header_encoding),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_hmac),
+        cmocka_unit_test(test_state),
         cmocka_unit_test(test_large_state),
     };
     return cmocka_run_group_tests(tests, util_setup, NULL);
