@@ -37,7 +37,7 @@ static void fail_call(struct exchange *exchange, const char *code, const char *m
 
 static void fail_state(struct exchange *exchange, const char *why) {
     struct problem problem = {0};
-    (void)problem_set(&problem, 200, MCPS_INVALID_PARAMS, "`requestState` %s; begin the call anew without it", why);
+    (void)problem_set(&problem, 200, MCPS_INVALID_PARAMS, "`requestState` %s; start the call again without it", why);
     exchange_fail(exchange, &problem);
 }
 

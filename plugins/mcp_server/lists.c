@@ -1,7 +1,7 @@
 /*
  * lists.c - tools/list, prompts/list, resources/list, completions, and the catalogue that they and calls need.
  *
- * The catalogue is read anew for each request: it depends on the user, and a graph may have changed. The list of
+ * The catalogue is read again for each request: it depends on the user, and a graph may have changed. The list of
  * resources ends with the Artifacts of the user, the newest first; its cursor is then `a:` and the id of the last one.
  */
 #include "catalogue.h"

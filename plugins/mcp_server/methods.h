@@ -35,7 +35,7 @@ void method_call(struct exchange *exchange); /* tools/call, prompts/get, resourc
 void call_ask(struct exchange *exchange, tn_value report);
 /* 2026-07-28: continues the run that a requestState names. False if the request has none. */
 bool call_resume(struct exchange *exchange);
-/* Ends a run that waits, because nobody will answer. */
+/* Ends a run that waits for an answer which will not come. */
 void call_abandon(const struct exchange *exchange);
 /* The host has not accepted the answers: the client is asked again, or gets the error. False for other reports. */
 bool call_answer_was_wrong(struct exchange *exchange, tn_value report);

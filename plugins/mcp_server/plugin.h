@@ -34,7 +34,7 @@ void caller_text(tn_value request, char out[256]);
 tn_value plugin_capabilities(bool modern);
 /* Answers a request with one message, and with headers (an object, borrowed, or NULL). Takes the message. */
 void plugin_respond_take(const struct plugin *plugin, uint64_t http, int32_t status, tn_value headers, tn_value json);
-/* Tells the user's sessions and listeners that a list has changed, or that a resource was updated. `caller` NULL: all.
+/* Notifies the user's sessions and listeners of a changed list or an updated resource. `caller` NULL: all.
  */
 void plugin_list_changed(struct plugin *plugin, const char *caller, const char *list);
 void plugin_resource_updated(struct plugin *plugin, const char *caller, const char *uri);

@@ -348,7 +348,7 @@ def test_many_at_once():
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda n: exchange("POST", call(session, "test_tool_with_logging", identity=n), session), range(32)))
     assert sorted(messages[-1]["id"] for _, _, messages in answers) == list(range(32))
-    assert all(len(messages) == 4 for _, _, messages in answers)  # nobody else's
+    assert all(len(messages) == 4 for _, _, messages in answers)  # and no others
 
 
 only = os.environ.get("ONLY")
