@@ -60,7 +60,8 @@ static void fail_missing_take(struct exchange *exchange, tn_value missing) {
 
 static tn_value state_content(const struct exchange *exchange) {
     const char *name = tn_get_text(exchange->params, "name", tn_get_text(exchange->params, "uri", ""));
-    return tn_build("{s:s, s:s*, s:s, s:s, s:s, s:V, s:I, s:I}", "run", exchange->run_id, "thread",
+    return tn_build("{s:s, s:s*, s:s, s:s, s:s, s:V, s:I, s:I}", "run",
+                    exchange->run_id != NULL ? exchange->run_id : "", "thread",
                     exchange->thread[0] != '\0' ? exchange->thread : NULL, "method", exchange->method->name, "name",
                     name, "owner", exchange->owner, "ids", questions_ids(exchange->questions), "steps", exchange->steps,
                     "expires", serving_now_s() + MCPS_STATE_TTL_S);
@@ -105,6 +106,15 @@ static void ask_take(struct exchange *exchange, tn_value requests) {
 }
 
 static void continue_take(struct exchange *exchange, tn_value answers) {
+    if (tn_get(exchange->entry, "tool") != NULL) {
+        bool approved = serving_true(tn_get(tn_get(answers, CALL_APPROVAL), "approved"));
+        tn_release(answers);
+        if (approved)
+            call_tool(exchange, true);
+        else
+            fail_call(exchange, "TOOL_DENIED", "the call was not approved");
+        return;
+    }
     exchange->answering = true;
     call_run(exchange, "run/answer", tn_build("{s:s, s:V}", "run_id", exchange->run_id, "answers", answers));
 }
@@ -222,6 +232,10 @@ bool call_resume(struct exchange *exchange) {
         tn_release(content);
         fail_state(exchange, "is not valid: it was changed, has expired, or belongs to another call");
         return true;
+    }
+    if (tn_get(exchange->entry, "tool") != NULL) { /* the call is made again, and asks the same */
+        tn_release(content);
+        return false;
     }
     exchange->run_id = serving_text_copy(tn_get_text(content, "run", ""));
     (void)snprintf(exchange->thread, sizeof exchange->thread, "%.60s", tn_get_text(content, "thread", ""));

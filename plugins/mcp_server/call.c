@@ -101,10 +101,26 @@ void call_end(struct exchange *exchange, tn_value report) {
 
 /* ---- Tools of the host ---- */
 
+/* The operator's policy asks: as the interrupt of a run that does not exist. */
+static void ask_for_approval(struct exchange *exchange, tn_value error) {
+    tn_value detail = tn_get(error, "detail"), payload = tn_get(detail, "payload");
+    if (!value_is_object(payload)) payload = detail;
+    tn_value asked = value_is_object(payload) ? tn_retain(payload) : tn_build("{}");
+    asked = tn_set_take(asked, "kind", tn_text("approval"));
+    tn_value report = tn_build("{s:[{s:s, s:v, s:V}]}", "interrupts", "id", CALL_APPROVAL, "node",
+                               tn_get(exchange->entry, "tool"), "payload", asked);
+    call_ask(exchange, report);
+    tn_release(report);
+}
+
 static void TN_ABI on_tool(void *user, int32_t status, tn_value value) {
     struct exchange *exchange = user;
     exchange->call = 0;
     bool structured = tn_get(tn_get(exchange->entry, "shown"), "outputSchema") != NULL;
+    if (status != TN_OK && serving_is(tn_get(value, "code"), "APPROVAL_NEEDED")) {
+        ask_for_approval(exchange, value);
+        return;
+    }
     if (status != TN_OK && serving_is(tn_get(value, "code"), "PERMISSION_DENIED"))
         exchange_fail_with(exchange, value);
     else
@@ -112,10 +128,10 @@ static void TN_ABI on_tool(void *user, int32_t status, tn_value value) {
                                                        : result_of_error(value));
 }
 
-static void call_tool(struct exchange *exchange) {
+void call_tool(struct exchange *exchange, bool approved) {
     tn_value arguments = tn_get(exchange->params, "arguments");
-    tn_value params = tn_build("{s:v, s:V}", "tool", tn_get(exchange->entry, "tool"), "arguments",
-                               arguments != NULL ? tn_retain(arguments) : tn_build("{}"));
+    tn_value params = tn_build("{s:v, s:V, s:b}", "tool", tn_get(exchange->entry, "tool"), "arguments",
+                               arguments != NULL ? tn_retain(arguments) : tn_build("{}"), "approved", approved);
     serving_call_take(&exchange->plugin->serving, exchange->caller, "tool/call", params, on_tool, exchange,
                       &exchange->call);
 }
@@ -213,9 +229,10 @@ static void call_entry(struct exchange *exchange) {
         return;
     }
     set_events(exchange);
+    if (call_resume(exchange)) return;
     if (tn_get(exchange->entry, "tool") != NULL)
-        call_tool(exchange);
-    else if (!call_resume(exchange))
+        call_tool(exchange, false);
+    else
         call_run(exchange, "run/start", run_params(exchange));
 }
 

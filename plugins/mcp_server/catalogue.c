@@ -6,6 +6,7 @@
  */
 #include "catalogue.h"
 #include "plugins/mcp/header.h"
+#include <inttypes.h>
 #include <stdlib.h>
 
 static bool name_is_valid(const char *name) {
@@ -252,7 +253,7 @@ tn_value catalogue_page(tn_value catalogue, const char *list, const char *member
     for (uint64_t i = from; i < count && i < from + MCPS_PAGE; i++)
         (void)tn_append_take(&page, tn_retain(tn_get(tn.value->at(entries, i), "shown")));
     char next[24];
-    (void)snprintf(next, sizeof next, "%llu", (unsigned long long)(from + MCPS_PAGE));
+    (void)snprintf(next, sizeof next, "%" PRIu64, from + MCPS_PAGE);
     return tn_build("{s:V, s:s*}", member, page, "nextCursor", from + MCPS_PAGE < count ? next : NULL);
 }
 

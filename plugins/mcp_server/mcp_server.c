@@ -105,7 +105,7 @@ static void on_message(struct plugin *plugin, uint64_t http, tn_value request, c
 /* ---- Routes ---- */
 
 static void on_post(struct plugin *plugin, uint64_t http, tn_value request) {
-    struct message message;
+    struct message message = {0};
     struct problem problem = {0};
     if (!message_accepts(request, "application/json") && !message_accepts(request, "text/event-stream"))
         (void)problem_set(&problem, 406, MCPS_INVALID_REQUEST,
@@ -114,8 +114,7 @@ static void on_post(struct plugin *plugin, uint64_t http, tn_value request) {
         on_message(plugin, http, request, &message);
         return;
     }
-    bool has_id = problem.status != 406 && message.id != NULL;
-    plugin_respond_take(plugin, http, problem.status, NULL, reply_error(has_id ? message.id : NULL, &problem));
+    plugin_respond_take(plugin, http, problem.status, NULL, reply_error(message.id, &problem));
     tn_release(problem.data);
 }
 
@@ -199,6 +198,24 @@ static int32_t read_secret(struct plugin *plugin) {
     return tn_refuse("IO", "the system has no random numbers, which `requestState` is signed with");
 }
 
+/* Tools of the host have come or gone. */
+static void TN_ABI on_host_event(void *user, int32_t status, tn_value value) {
+    struct plugin *plugin = user;
+    (void)value;
+    if (status == TN_CHUNK)
+        plugin_list_changed(plugin, NULL, "tools");
+    else
+        plugin->subscription = 0;
+}
+
+static void watch_components(struct plugin *plugin) {
+    tn_value params = tn_build("{s:[s]}", "events", "component/changed");
+    if (params != NULL &&
+        plugin->serving.methods->subscribe(tn.host, params, on_host_event, plugin, &plugin->subscription) != TN_OK)
+        plugin->subscription = 0;
+    tn_release(params);
+}
+
 static int32_t TN_ABI mcps_init(void *self, tn_value config) {
     struct plugin *plugin = self;
     if (!serving_open(&plugin->serving)) return TN_OK; /* the host serves nothing */
@@ -206,14 +223,18 @@ static int32_t TN_ABI mcps_init(void *self, tn_value config) {
     plugin->info = tn_build("{s:s, s:s*, s:s}", "name", tn_get_text(config, "name", "tenon"), "title",
                             tn_get_text(config, "title", NULL), "version", tn_get_text(config, "version", "0.1.0"));
     int32_t status = read_secret(plugin);
-    if (status == TN_OK) add_routes(plugin);
+    if (status == TN_OK) {
+        add_routes(plugin);
+        watch_components(plugin);
+    }
     return status;
 }
 
 static void TN_ABI mcps_deinit(void *self) {
     struct plugin *plugin = self;
     if (plugin->timer != 0) (void)tn.core->unpost(tn.host, plugin->timer);
-    plugin->timer = 0;
+    if (plugin->subscription != 0) (void)plugin->serving.methods->unsubscribe(tn.host, plugin->subscription);
+    plugin->timer = plugin->subscription = 0;
     exchanges_free(plugin);
     while (plugin->sessions != NULL) session_end(plugin->sessions);
     listeners_free(plugin);

@@ -30,6 +30,8 @@ void exchange_fail_with(struct exchange *exchange, tn_value error);
 
 /* ---- call.c ---- */
 void method_call(struct exchange *exchange); /* tools/call, prompts/get, resources/read */
+void call_tool(struct exchange *exchange, bool approved);
+#define CALL_APPROVAL "approval" /* the id of the question whether a tool of the host may run */
 /* ---- answer.c: questions ---- */
 /* The run waits for an answer. */
 void call_ask(struct exchange *exchange, tn_value report);

@@ -24,8 +24,9 @@ struct plugin {
     struct exchange *exchanges;
     struct listener *listeners;
     uint32_t session_count, listener_count;
-    uint64_t kept_bytes; /* of the events that all streams keep */
-    uint64_t timer;      /* posted: ends idle sessions */
+    uint64_t kept_bytes;   /* of the events that all streams keep */
+    uint64_t timer;        /* posted: ends idle sessions */
+    uint64_t subscription; /* to component/changed; 0: none */
 };
 
 /* The user of a request: {owner, name} as text. Two callers with the same text see each other's sessions. */

@@ -312,6 +312,28 @@ def test_artifacts():
     assert error(modern("resources/list", {"cursor": "a:" + "x" * 300}))[1] == -32602
 
 
+def test_tools_of_the_host():
+    """Those of `serve: {tools}`; the operator's policy asks the person before one of them runs."""
+    names = [tool["name"] for tool in result(modern("tools/list"))["tools"]]
+    assert "memory.get" in names and "memory.put" in names and "memory.delete" not in names
+    put = {"name": "memory.put", "arguments": {"namespace": ["n"], "key": "k", "value": {"a": 1}}}
+    form = {"elicitation": {}}
+    assert error(modern("tools/call", put)) == (400, -32021)
+    asked = result(modern("tools/call", put, capabilities=form))
+    assert asked["inputRequests"]["memory.put"]["params"]["requestedSchema"]["required"] == ["approved"], asked
+
+    def answer(action, approved):
+        return modern("tools/call", {**put, "requestState": asked["requestState"], "inputResponses": {
+            "memory.put": {"action": action, "content": {"approved": approved}}}}, capabilities=form)
+    for action, approved in (("decline", True), ("accept", False)):
+        assert "TOOL_DENIED" in result(answer(action, approved))["content"][0]["text"]
+    assert not result(answer("accept", True)).get("isError")
+    got = result(modern("tools/call", {"name": "memory.get", "arguments": {"namespace": ["n"], "key": "k"}}))
+    assert json.loads(got["content"][0]["text"])["value"] == {"a": 1}
+    got = result(modern("tools/call", {"name": "memory.get", "arguments": {"namespace": ["n"], "key": "k"}}, BOB))
+    assert '"a"' not in got["content"][0]["text"]
+
+
 def test_wrong_messages():
     for body, status, code in ((b"{", 400, -32700), (b"[]", 400, -32600), (b"7", 400, -32600), (b"{}", 400, -32600),
                                (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":7}', 400, -32602)):

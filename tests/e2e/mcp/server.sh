@@ -36,6 +36,8 @@ serve:
   log: false
   graphs: {conformance: conformance_server.yaml, greet: greet.yaml, choose: choose.yaml, keep: keep.yaml}
   protocols: [mcp_server]
+  tools: [memory.put, memory.get]
+tools: {approval: {memory.put: ask}}
 plugins: {config: {tenon.mcp_server: {threads: true, state_secret: {secret: MCP_STATE}}}}
 Y
 export MCP_STATE=a-secret-of-the-test
