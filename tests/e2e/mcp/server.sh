@@ -60,8 +60,10 @@ python3 "$SOURCE/tests/mcp/own_server.py" "$url" "$ada" "$bob" || fails "own_ser
 # A call that waits is continued by the next host.
 state() { python3 "$SOURCE/tests/mcp/own_server_state.py" "$url" "$ada" "$@"; }
 asked=$(state) || fails "the first part of a call"
+expect_sound() { ! grep -E 'Sanitizer|runtime error:' serve.log || fails "a sanitizer has reported an error"; }
 kill -9 "${servers[-1]}"
 wait "${servers[-1]}" 2>/dev/null || true
+expect_sound
 serve
 [ "$(state "$asked")" = "Hello, Ada!" ] || fails "the call was not continued after the server was killed"
 
@@ -92,3 +94,10 @@ for set in 2025-11-25:30 2026-07-28:37; do
     [ "$passed" -ge "${set#*:}" ] || fails "$passed scenarios of ${set%:*} passed, expected ${set#*:}"
     expect_in out "Total: "
 done
+
+# The host ends although clients have sessions, streams and questions.
+python3 "$SOURCE/tests/mcp/own_server_state.py" "$url" "$ada" >/dev/null || fails "a call that waits for an answer"
+kill "${servers[-1]}"
+expect_ended "${servers[-1]}" "the host did not end"
+wait "${servers[-1]}" || fails "the host failed: $(cat serve.log)"
+expect_sound
