@@ -162,7 +162,7 @@ struct exchange *exchange_find(const struct plugin *plugin, const struct session
     return NULL;
 }
 
-static struct exchange *exchange_of(const struct plugin *plugin, uint64_t http) {
+struct exchange *exchange_of(const struct plugin *plugin, uint64_t http) {
     for (struct exchange *exchange = plugin->exchanges; exchange != NULL; exchange = exchange->next)
         if (exchange->http == http || (exchange->stream != NULL && exchange->stream->http == http)) return exchange;
     return NULL;

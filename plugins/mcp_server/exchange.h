@@ -59,6 +59,8 @@ void exchange_leave_stream(struct exchange *exchange);
 /* Ends it without an answer: the client has cancelled it. */
 void exchange_cancel(struct exchange *exchange);
 struct exchange *exchange_find(const struct plugin *plugin, const struct session *session, tn_value id);
+/* The one whose response this HTTP request gets; NULL. */
+struct exchange *exchange_of(const struct plugin *plugin, uint64_t http);
 /* The client of this HTTP request has gone, or can take more. */
 void exchanges_on_closed(struct plugin *plugin, uint64_t http);
 void exchanges_on_room(const struct plugin *plugin, uint64_t http);

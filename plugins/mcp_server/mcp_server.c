@@ -126,8 +126,10 @@ static void on_stream_closed(struct plugin *plugin, uint64_t http) {
 
 static void on_drain(struct plugin *plugin, uint64_t http) {
     if (listener_close(plugin, http, true)) return;
+    const struct exchange *exchange = exchange_of(plugin, http);
     struct stream *stream = session_stream_of(plugin, http);
-    if (stream != NULL) stream_disconnect(stream); /* the client comes back, if the host does */
+    if (exchange != NULL && exchange->asked == 0) return; /* its run ends soon, and so does the stream */
+    if (stream != NULL) stream_disconnect(stream);
 }
 
 /* A request that the host refuses, in the form of the protocol. */
