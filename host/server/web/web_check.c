@@ -183,7 +183,7 @@ static bool check_limits(struct web_request *request, const struct access_key *k
     size_t share = request->web->open_max - request->web->open_max / 4; /* one key cannot use the whole server */
     request->counted = key_use_begin(request->use, key->limits, share, &retry_s, &what);
     if (!request->counted)
-        web_refuse_format(request, 429, "RATE_LIMIT", "the limit of %s is reached; try again in %lld s", what,
+        web_refuse_format(request, 429, "RATE_LIMITED", "the limit of %s is reached; try again in %lld s", what,
                           (long long)retry_s);
     return request->counted;
 }
