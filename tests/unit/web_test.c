@@ -69,6 +69,7 @@ static void malformed_responses_become_500(void **state) {
         "{\"status\":200,\"headers\":{\"a\":1}}",
         "{\"status\":200,\"headers\":{\"Content-Length\":\"7\"}}",
         "{\"status\":200,\"headers\":{\"transfer-encoding\":\"chunked\"}}",
+        "{\"status\":200,\"headers\":{\"Access-Control-Allow-Origin\":\"*\"}}",
         "{\"status\":200,\"headers\":[]}",
     };
     (void)state;
