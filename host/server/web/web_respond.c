@@ -26,9 +26,8 @@ static bool has_header(tn_value headers, const char *name) {
 
 /* Framing is the provider's; ids and CORS are the host's. */
 static bool is_header_name(const char *name, size_t length) {
-    static const char *const reserved[] = {"content-length", "transfer-encoding", "connection", "date",
-                                           "keep-alive",     "trailer",           "te",         "upgrade",
-                                           "x-request-id"};
+    static const char *const reserved[] = {"content-length", "transfer-encoding", "date", "keep-alive", "trailer", "te",
+                                           "upgrade",        "x-request-id"};
     static const char cors[] = "access-control-";
     if (strncasecmp(name, cors, sizeof cors - 1) == 0) return false;
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
