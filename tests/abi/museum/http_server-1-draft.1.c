@@ -6,9 +6,9 @@
 #include "exhibit.h"
 #include <signal.h>
 #include <stdio.h>
-#include <unistd.h>
 #include <tenon/http_server-1-draft.1.h>
 #include <tenon/poll.h>
+#include <unistd.h>
 
 MANIFEST("http", "An HTTP server without a network", TN_POLL_1, ",\"provides\":[\"" TN_HTTP_SERVER_DRAFT "\"]")
 NODE(nothing, "museum.nothing", PROPERTY("out", "channel-write"))
@@ -36,7 +36,8 @@ static const char *const requests[] = {
 
 static void say_line(const char *what, int number, const char *data, uint64_t length) {
     char line[256];
-    (void)snprintf(line, sizeof(line), "a server %.40s %d %.*s", what, number, (int)(length > 150 ? 150 : length), data);
+    (void)snprintf(line, sizeof(line), "a server %.40s %d %.*s", what, number, (int)(length > 150 ? 150 : length),
+                   data);
     core->log(host, TN_LOG_INFO, line, TN_Z);
 }
 
@@ -112,7 +113,8 @@ static int32_t TN_ABI server_hold(void *self, uint64_t request) {
 static int32_t TN_ABI server_respond(void *self, uint64_t request, int32_t status, tn_value headers, const void *data,
                                      uint64_t length, int32_t more) {
     (void)self, (void)request;
-    say_line(more ? "streams" : "responds", (int)status, (const char *)data, status < 300 && headers != NULL ? length : 0);
+    say_line(more ? "streams" : "responds", (int)status, (const char *)data,
+             status < 300 && headers != NULL ? length : 0);
     return more ? TN_OK : core->post(host, 0, is_done, NULL, NULL, NULL);
 }
 static int32_t TN_ABI server_write(void *self, uint64_t request, const void *data, uint64_t length) {
@@ -146,9 +148,20 @@ static int32_t TN_ABI server_abort(void *self, uint64_t request) {
     return core->post(host, 0, is_cut, NULL, NULL, NULL);
 }
 
-static const tn_http_server_draft offered = {
-    sizeof(tn_http_server_draft), server_listen, server_drain, server_unlisten, server_receive, server_hold, server_hold,
-    server_respond, server_write, server_finish, server_accept, server_send, server_close, server_abort};
+static const tn_http_server_draft offered = {sizeof(tn_http_server_draft),
+                                             server_listen,
+                                             server_drain,
+                                             server_unlisten,
+                                             server_receive,
+                                             server_hold,
+                                             server_hold,
+                                             server_respond,
+                                             server_write,
+                                             server_finish,
+                                             server_accept,
+                                             server_send,
+                                             server_close,
+                                             server_abort};
 
 static int32_t TN_ABI create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
                              void **instance) {
