@@ -16,8 +16,8 @@ struct connection {
     struct listener *listener;
     struct shard *shard;
     struct MHD_Connection *mhd;
-    uint64_t bytes;     /* that had arrived when it began to wait */
-    int64_t look, due;  /* when the sweep looks at it; when a head that has begun must be complete, 0: it has not */
+    uint64_t bytes;    /* that had arrived when it began to wait */
+    int64_t look, due; /* when the sweep looks at it; when a head that has begun must be complete, 0: it has not */
     bool waiting, shut;
     struct sockaddr_storage peer;
     char address[64];
@@ -97,13 +97,16 @@ struct connection *connection_of(struct MHD_Connection *mhd) {
     return info == NULL ? NULL : info->socket_context;
 }
 
-struct MHD_Connection *connection_mhd(const struct connection *connection) { return connection->mhd; }
-struct listener *connection_listener(const struct connection *connection) { return connection->listener; }
+struct MHD_Connection *connection_mhd(const struct connection *connection) {
+    return connection->mhd;
+}
+struct listener *connection_listener(const struct connection *connection) {
+    return connection->listener;
+}
 const char *connection_address(const struct connection *connection) { return connection->address; }
 
 int connection_descriptor(const struct connection *connection) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info == NULL ? -1 : info->connect_fd;
 }
 

@@ -113,8 +113,8 @@ static enum MHD_Result on_field(void *user, enum MHD_ValueKind kind, const char 
 }
 
 /*
- * Each line must begin where the one before it ended with CR LF. A line that ended with a bare LF, a folded line, a NUL,
- * or more than one space in the request line moves the next one to another place.
+ * Each line must begin where the one before it ended with CR LF. A line that ended with a bare LF, a folded line, a
+ * NUL, or more than one space in the request line moves the next one to another place.
  */
 static bool layout_is_strict(const struct head *head) {
     uintptr_t at = (uintptr_t)head->method + strlen(head->method) + 1;
@@ -211,8 +211,7 @@ bool head_read(struct head *head, struct MHD_Connection *connection) {
         if (!tn_utf8_is_valid(field->value, field->value_length))
             return refuse_head(head, 400, "the value of a header is not UTF-8");
     }
-    if (!head_is_token(head->method, strlen(head->method)))
-        return refuse_head(head, 400, "the method is not a token");
+    if (!head_is_token(head->method, strlen(head->method))) return refuse_head(head, 400, "the method is not a token");
     if (!layout_is_strict(head))
         return refuse_head(head, 400, "a line of the head does not end with CR LF, is folded, or has extra spaces");
     if (!method_is_known(head->method))
@@ -220,7 +219,8 @@ bool head_read(struct head *head, struct MHD_Connection *connection) {
     if (strcmp(head->version, "HTTP/1.1") != 0 && strcmp(head->version, "HTTP/1.0") != 0)
         return refuse_head(head, 505, "the version must be HTTP/1.1 or HTTP/1.0");
     if (!target_is_valid(head->method, head->target))
-        return refuse_head(head, 400, "the target must begin with / and have only printable ASCII characters without #");
+        return refuse_head(head, 400,
+                           "the target must begin with / and have only printable ASCII characters without #");
     if (!read_host(head) || !read_framing(head)) return false;
     read_websocket(head);
     return true;

@@ -120,11 +120,10 @@ void request_refuse_take(struct listener *listener, tn_value refusal) {
     request_unref(request);
 }
 
-static enum MHD_Result refuse(struct request *request, struct MHD_Connection *connection, const char *method, int status,
-                              const char *message) {
+static enum MHD_Result refuse(struct request *request, struct MHD_Connection *connection, const char *method,
+                              int status, const char *message) {
     request->state = REQUEST_REFUSED;
-    request->refusal =
-        refusal_new(status, message, connection_address(request->connection), method, request->target);
+    request->refusal = refusal_new(status, message, connection_address(request->connection), method, request->target);
     request_set_ready(request);
     return response_refuse(connection, status, message) ? MHD_YES : MHD_NO;
 }
@@ -144,8 +143,7 @@ void *request_on_line(void *user, const char *target, struct MHD_Connection *con
 
 static enum MHD_Result on_head(struct request *request, struct MHD_Connection *connection, const char *method,
                                const char *version) {
-    const union MHD_ConnectionInfo *size =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    const union MHD_ConnectionInfo *size = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     struct head head = {.method = method, .version = version, .target = request->target};
     if (request->target == NULL || size == NULL) return MHD_NO;
     head.target_at = request->target_at;

@@ -14,14 +14,14 @@
 
 #include <gnutls/crypto.h>
 
-#define BLOCK_SIZE    1024  /* the buffer of libmicrohttpd for a stream that is not chunked */
-#define KEPT_SIZE     4096  /* of an empty buffer */
+#define BLOCK_SIZE    1024 /* the buffer of libmicrohttpd for a stream that is not chunked */
+#define KEPT_SIZE     4096 /* of an empty buffer */
 #define WEBSOCKET_KEY "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" /* RFC 6455 */
 
 /* ---- Headers ---- */
 
 static bool is_framing(const char *name) {
-    static const char *const names[] = {"connection", "content-length", "date",      "keep-alive",
+    static const char *const names[] = {"connection", "content-length",    "date",   "keep-alive",
                                         "trailer",    "transfer-encoding", "upgrade"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcasecmp(name, names[i]) == 0) return true;

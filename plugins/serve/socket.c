@@ -1,8 +1,8 @@
 /*
  * socket.c - WebSocket connections. See socket.h.
  *
- * After idle_ms without a byte of the client, it is pinged; after another idle_ms the connection ends. A connection whose
- * client does not read ends when no byte has moved for idle_ms.
+ * After idle_ms without a byte of the client, it is pinged; after another idle_ms the connection ends. A connection
+ * whose client does not read ends when no byte has moved for idle_ms.
  */
 #include "socket.h"
 #include "listener_internal.h"
@@ -119,8 +119,7 @@ static void on_message(wslay_event_context_ptr frames, const struct wslay_event_
 
 int32_t socket_next_message(struct request *request, tn_value *value) {
     *value = tn_retain(tn.value->at(request->messages, 0));
-    if (tn.value->count(request->messages) == 1 ||
-        tn.value->splice(&request->messages, 0, 1, NULL) != TN_OK) {
+    if (tn.value->count(request->messages) == 1 || tn.value->splice(&request->messages, 0, 1, NULL) != TN_OK) {
         tn_release(request->messages);
         request->messages = NULL;
     }
@@ -262,10 +261,10 @@ void socket_on_upgrade(void *user, struct MHD_Connection *connection, void *cont
     struct socket *socket = calloc(1, sizeof *socket);
     int on = 1;
     (void)connection, (void)context;
-    bool complete = socket != NULL && wslay_event_context_server_init(&socket->frames, &callbacks, socket) == 0 &&
-                    tn_text_append_n(&socket->early, extra, size) == TN_OK && !request->aborted &&
-                    serve_poll->watch(tn.host, descriptor, TN_POLL_READ, on_socket_ready, socket, &socket->watch) ==
-                        TN_OK;
+    bool complete =
+        socket != NULL && wslay_event_context_server_init(&socket->frames, &callbacks, socket) == 0 &&
+        tn_text_append_n(&socket->early, extra, size) == TN_OK && !request->aborted &&
+        serve_poll->watch(tn.host, descriptor, TN_POLL_READ, on_socket_ready, socket, &socket->watch) == TN_OK;
     if (!complete) {
         if (socket != NULL && socket->frames != NULL) wslay_event_context_free(socket->frames);
         if (socket != NULL) tn_text_free(&socket->early);

@@ -1,5 +1,6 @@
 /*
- * socket.h - a WebSocket connection after its opening handshake. wslay has the frames (RFC 6455), libmicrohttpd the TLS.
+ * socket.h - a WebSocket connection after its opening handshake. wslay has the frames (RFC 6455), libmicrohttpd the
+ * TLS.
  *
  * The descriptor is watched by tenon.poll. Nothing is read while the host has paused the messages or more than
  * write_bytes wait for the client, so neither side can make the other's memory grow.

@@ -1,18 +1,14 @@
 /*
  * server.c - tenon-serve-test OPTIONS: the plugin `serve` behind a handler that answers by path, for the scripts here.
  *
- * OPTIONS is the JSON text of what `listen` takes. Prints the bound address as a line of JSON, and ends when stdin does.
- *   /head        the value of REQUEST, at once: a body is not received
- *   /echo        the body, as it came; /echo?N refuses more than N bytes
- *   /count       the number of bytes of the body
- *   /paused      as /count, but pauses after each part, until the next millisecond
- *   /midway      answers 409 after the first part of the body
- *   /big?N       N bytes, with Content-Length
- *   /stream?N    N lines of 100 bytes, as fast as the client reads; /stream?0 has no end
- *   /ticks?N     N lines with the time in nanoseconds, one each millisecond
- *   /idle        a stream of one line that does not end; /never is not answered at all; /cut is aborted after a line
- *   /socket      WebSocket: echoes messages; /socket-flood sends without end; /socket-close closes with 4000
- *   /log         all events CLOSED and REFUSED since the last /log, an array
+ * OPTIONS is the JSON text of what `listen` takes. Prints the bound address as a line of JSON, and ends when stdin
+ * does. /head        the value of REQUEST, at once: a body is not received /echo        the body, as it came; /echo?N
+ * refuses more than N bytes /count       the number of bytes of the body /paused      as /count, but pauses after each
+ * part, until the next millisecond /midway      answers 409 after the first part of the body /big?N       N bytes, with
+ * Content-Length /stream?N    N lines of 100 bytes, as fast as the client reads; /stream?0 has no end /ticks?N     N
+ * lines with the time in nanoseconds, one each millisecond /idle        a stream of one line that does not end; /never
+ * is not answered at all; /cut is aborted after a line /socket      WebSocket: echoes messages; /socket-flood sends
+ * without end; /socket-close closes with 4000 /log         all events CLOSED and REFUSED since the last /log, an array
  *   /drain       drains; /unlisten ends the listener inside the handler, and starts another one on the same port
  */
 #include "adl/value/buffer.h"
@@ -110,7 +106,8 @@ static void write_lines(struct request *request) {
 
 static void flood(struct request *request) {
     static char block[16384];
-    while (server->send(self, request->number, block, sizeof block, 0) == TN_OK) {}
+    while (server->send(self, request->number, block, sizeof block, 0) == TN_OK) {
+    }
 }
 
 static void on_tick(struct loop_timer *timer) {
@@ -200,8 +197,7 @@ static void end_of_body(const struct request *request) {
 static void on_body(struct request *request, tn_value value) {
     size_t length;
     const void *bytes = value_data(value, &length);
-    if (request->count == 0 && strcmp(request->path, "/midway") == 0)
-        answer_text(request->number, 409, "not wanted\n");
+    if (request->count == 0 && strcmp(request->path, "/midway") == 0) answer_text(request->number, 409, "not wanted\n");
     request->count += length;
     if (strcmp(request->path, "/echo") == 0) buffer_append(&request->body, bytes, length);
     if (strcmp(request->path, "/paused") != 0) return;
@@ -236,8 +232,10 @@ static void end(uint64_t number) {
 static void log_event(const char *path, tn_value value) {
     tn_value entry = value_ref(value);
     if (path) entry = value_set_take(entry, "path", value_text(path));
-    if (value_count(events) < 10000) events = value_push_take(events, entry);
-    else value_unref(entry);
+    if (value_count(events) < 10000)
+        events = value_push_take(events, entry);
+    else
+        value_unref(entry);
 }
 
 static void on_event(void *user, uint64_t number, int32_t event, tn_value value) {
