@@ -4,12 +4,17 @@
  * A connection is in `waiting` from its start, or the end of a request, until the next head is complete. Every
  * connection there is looked at each quarter of headers_ms. The first look that finds new bytes starts the time, so a
  * slow head has between headers_ms and 1.25 headers_ms. Over TLS the handshake counts like the bytes of a head.
+ *
+ * libmicrohttpd does not notice that a client has closed if the end arrived together with its last bytes, because it
+ * takes a short read for the last one. The sweep closes such a connection.
  */
 #include "listener_internal.h"
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <linux/tcp.h>
+
+#define CLOSE_WAIT 8 /* tcpi_state: the client has closed. No header defines it beside the struct with all members */
 
 struct connection {
     TAILQ_ENTRY(connection) in_waiting;
@@ -23,12 +28,12 @@ struct connection {
     char address[64];
 };
 
-static uint64_t bytes_arrived(int descriptor) {
+static struct tcp_info tcp_info_of(const struct connection *connection) {
     struct tcp_info info;
     socklen_t size = sizeof info;
     memset(&info, 0, sizeof info);
-    if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
-    return info.tcpi_bytes_received;
+    (void)getsockopt(connection_descriptor(connection), IPPROTO_TCP, TCP_INFO, &info, &size);
+    return info;
 }
 
 static void keep_alive(int descriptor) {
@@ -54,7 +59,7 @@ void connection_set_busy(struct connection *connection) {
 
 void connection_set_waiting(struct connection *connection) {
     connection_set_busy(connection);
-    begin_waiting(connection, bytes_arrived(connection_descriptor(connection)));
+    begin_waiting(connection, tcp_info_of(connection).tcpi_bytes_received);
     if (connection->listener->draining) connection_shut(connection);
 }
 
@@ -119,7 +124,7 @@ void connection_shut(const struct connection *connection) {
 void connections_close_idle(struct listener *listener) {
     struct connection *connection;
     TAILQ_FOREACH(connection, &listener->waiting, in_waiting) {
-        if (bytes_arrived(connection_descriptor(connection)) == connection->bytes) connection_shut(connection);
+        if (tcp_info_of(connection).tcpi_bytes_received == connection->bytes) connection_shut(connection);
     }
 }
 
@@ -139,7 +144,13 @@ void connections_sweep(struct listener *listener) {
         connection->look = now + headers_ms / 4 + 1;
         TAILQ_INSERT_TAIL(&listener->waiting, connection, in_waiting);
         if (connection->shut) continue;
-        if (connection->due == 0 && bytes_arrived(connection_descriptor(connection)) != connection->bytes)
+        struct tcp_info info = tcp_info_of(connection);
+        if (info.tcpi_state == CLOSE_WAIT) {
+            connection->shut = true;
+            connection_shut(connection);
+            continue;
+        }
+        if (connection->due == 0 && info.tcpi_bytes_received != connection->bytes)
             connection->due = now + headers_ms * 3 / 4;
         if (connection->due == 0 || connection->due > now) continue;
         connection->shut = true;

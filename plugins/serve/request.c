@@ -76,7 +76,7 @@ void request_wake(struct request *request) {
 
 /* ---- A client that leaves while its connection is suspended ---- */
 
-static void request_unwatch(struct request *request) {
+void request_unwatch(struct request *request) {
     if (request->watch != 0) (void)serve_poll->unwatch(tn.host, request->watch);
     request->watch = 0;
 }
@@ -91,7 +91,7 @@ void requests_watch(struct listener *listener) {
     for (struct request *request; (request = TAILQ_FIRST(list)) != NULL;) {
         TAILQ_REMOVE(list, request, in_unwatched);
         request->unwatched = false;
-        if (request->connection == NULL || !request->suspended) continue;
+        if (request->connection == NULL || !request->suspended || request->socket != NULL) continue;
         int descriptor = connection_descriptor(request->connection);
         if (serve_poll->watch(tn.host, descriptor, 0, on_client_closed, request, &request->watch) != TN_OK)
             request_abort(request, "closed"); /* too many watches: without one the request could stay for ever */
@@ -259,7 +259,8 @@ void request_on_completed(void *user, struct MHD_Connection *connection, void **
 int32_t request_receive(struct request *request, uint64_t limit) {
     if (request->state != REQUEST_OFFERED || request->answered || request->admitted || request->over_limit)
         return TN_INVALID;
-    request->limit = limit;
+    request->limit = limit == TN_Z ? (uint64_t)listener_limits(request->listener)->body_bytes : limit;
+    limit = request->limit;
     if (request->body == 0) {
         request->state = REQUEST_RECEIVED;
         request->body_ended = true;
