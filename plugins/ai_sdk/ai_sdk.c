@@ -55,8 +55,9 @@ static int32_t add_routes(void) {
         tn_server_handler handler;
         const char *more;
     } rows[] = {
-        {"POST", "", "run", on_post, "\"summary\": \"Answers a chat of the AI SDK as a UI message stream\", "
-                                     "\"body\": {\"max\": 33554432, \"types\": [\"application/json\"]}"},
+        {"POST", "", "run", on_post,
+         "\"summary\": \"Answers a chat of the AI SDK as a UI message stream\", "
+         "\"body\": {\"max\": 33554432, \"types\": [\"application/json\"]}"},
         {"GET", "/{chatId}/stream", "read", on_get, "\"summary\": \"Sends the active answer of a chat again\""},
         {"DELETE", "/{chatId}/stream", "run", on_delete, "\"summary\": \"Cancels the active answer of a chat\""}};
     static const char *const bases[] = {"/api/chat", "/api/chat/stream"};

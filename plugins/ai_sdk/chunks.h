@@ -23,11 +23,11 @@
 
 #include <serving.h>
 
-#define CHUNKS_STREAMS_MAX   256         /* models that stream at the same time; the answers of others come whole */
-#define CHUNKS_CALLS_MAX     4096        /* calls of one answer; further ones are not shown */
-#define CHUNKS_SENT_MAX      256         /* texts that are known as sent; older ones could be repeated at the end */
-#define CHUNKS_ARGUMENTS_MAX (1u << 20)  /* bytes of the arguments of one call that are streamed */
-#define CHUNKS_OUTPUT_MAX    (1u << 20)  /* bytes of the output of a tool; the rest is left out */
+#define CHUNKS_STREAMS_MAX   256        /* models that stream at the same time; the answers of others come whole */
+#define CHUNKS_CALLS_MAX     4096       /* calls of one answer; further ones are not shown */
+#define CHUNKS_SENT_MAX      256        /* texts that are known as sent; older ones could be repeated at the end */
+#define CHUNKS_ARGUMENTS_MAX (1u << 20) /* bytes of the arguments of one call that are streamed */
+#define CHUNKS_OUTPUT_MAX    (1u << 20) /* bytes of the output of a tool; the rest is left out */
 
 /* `chunk` is borrowed. */
 typedef void chunks_handler(void *user, tn_value chunk);

@@ -220,8 +220,8 @@ static void output_failed(struct chunks *chunks, const struct call *call, tn_val
     if (strncmp(chars, denied, sizeof denied - 1) == 0)
         send_take(chunks, tn_build("{s:s, s:s}", "type", "tool-output-denied", "toolCallId", call->id));
     else
-        send_take(chunks, tn_build("{s:s, s:s, s:s}", "type", "tool-output-error", "toolCallId", call->id, "errorText",
-                                   chars));
+        send_take(chunks,
+                  tn_build("{s:s, s:s, s:s}", "type", "tool-output-error", "toolCallId", call->id, "errorText", chars));
     tn_release(text);
 }
 
@@ -230,8 +230,8 @@ void calls_result(struct chunks *chunks, tn_value message) {
     struct call *call = own != NULL ? call_by_own(chunks, own) : NULL;
     if (own == NULL) return;
     if (call == NULL) { /* of a call that neither this leg nor the client has */
-        tn_value made = tn_build("{s:s, s:s, s:{}}", "id", own, "name", tn_get_text(message, "name", "tool"),
-                                 "arguments");
+        tn_value made =
+            tn_build("{s:s, s:s, s:{}}", "id", own, "name", tn_get_text(message, "name", "tool"), "arguments");
         if (call_by_id(chunks, own) == NULL) calls_start(chunks, made);
         tn_release(made);
         call = call_by_own(chunks, own);
@@ -262,8 +262,8 @@ void calls_read(struct chunks *chunks, tn_value parts) {
         const char *state = tn_get_text(part, "state", "");
         if (id == NULL || name == NULL || call_by_id(chunks, id) != NULL) continue;
         bool ended = strncmp(state, "output-", 7) == 0;
-        struct call *call = call_add_take(chunks, own_of_id(chunks, id), serving_text_copy(id), name,
-                                          ended ? CALL_ENDED : CALL_OPEN);
+        struct call *call =
+            call_add_take(chunks, own_of_id(chunks, id), serving_text_copy(id), name, ended ? CALL_ENDED : CALL_OPEN);
         if (call == NULL) return;
         call->input = tn_retain(tn_get(part, "input"));
     }

@@ -37,15 +37,15 @@ struct stream {
 
 struct chunks {
     struct serving_graph graph;
-    tn_value item;                         /* of the graph */
-    char *message_id, *finish;             /* finish: why the last model has ended */
+    tn_value item;             /* of the graph */
+    char *message_id, *finish; /* finish: why the last model has ended */
     chunks_handler *handler;
     void *user;
     struct stream *streams;
-    struct call *calls;                    /* the last one first */
-    tn_value seen, nested, used;           /* objects as sets: messages; graphs that have reported; ids of calls */
-    uint64_t known;                        /* messages of the thread before the run */
-    uint64_t sent[CHUNKS_SENT_MAX];        /* fingerprints; a ring */
+    struct call *calls;             /* the last one first */
+    tn_value seen, nested, used;    /* objects as sets: messages; graphs that have reported; ids of calls */
+    uint64_t known;                 /* messages of the thread before the run */
+    uint64_t sent[CHUNKS_SENT_MAX]; /* fingerprints; a ring */
     uint64_t sent_count, stream_count, call_count, part_count;
     bool in_step, step_has_output, missed;
 };
@@ -69,7 +69,8 @@ void part_send(struct chunks *chunks, tn_value part);
 void content_send(struct chunks *chunks, tn_value content);
 void text_send(struct chunks *chunks, tn_value text);
 
-/* A fingerprint: FNV-1a of the text, plus that of each other part. Only equal contents of one answer would be missed. */
+/* A fingerprint: FNV-1a of the text, plus that of each other part. Only equal contents of one answer would be missed.
+ */
 #define PRINT_START UINT64_C(0xcbf29ce484222325)
 uint64_t print_add(uint64_t print, const char *text, uint64_t length);
 uint64_t print_of_part(tn_value part);

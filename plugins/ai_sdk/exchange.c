@@ -278,7 +278,8 @@ static void on_followed(void *user, struct leg *leg, tn_value error) {
 /* A run that another protocol has started: its texts are those of a graph with messages. */
 static void follow_run(struct exchange *exchange, const char *run_id) {
     struct serving_graph graph;
-    tn_value item = tn_from_json("{\"name\": \"\", \"channels\": [{\"name\": \"messages\", \"type\": \"append\"}]}", TN_Z);
+    tn_value item =
+        tn_from_json("{\"name\": \"\", \"channels\": [{\"name\": \"messages\", \"type\": \"append\"}]}", TN_Z);
     serving_graph_read(item, &graph);
     struct leg_options options = {
         .caller = exchange->caller, .graph = &graph, .on_started = on_followed, .user = exchange};

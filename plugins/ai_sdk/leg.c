@@ -22,7 +22,7 @@ struct leg {
     char *message_id;
     struct reader *readers;
     struct tn_text_buffer log;
-    uint64_t dropped;  /* bytes of the answer before the log */
+    uint64_t dropped;   /* bytes of the answer before the log */
     uint64_t continues; /* the position from which a client that has sent `parts` reads */
     bool ended, aborted;
 };
@@ -192,8 +192,8 @@ static const char headers[] = "{\"connection\": \"keep-alive\", \"x-vercel-ai-ui
 
 bool leg_add_reader(struct leg *leg, uint64_t request, bool from_start) {
     struct reader *reader = serving_alloc(sizeof *reader);
-    tn_value response = tn_build("{s:i, s:V, s:s}", "status", 200, "headers",
-                                 tn_from_json(headers, sizeof headers - 1), "stream", "events");
+    tn_value response = tn_build("{s:i, s:V, s:s}", "status", 200, "headers", tn_from_json(headers, sizeof headers - 1),
+                                 "stream", "events");
     int32_t status = reader != NULL && response != NULL
                          ? leg->legs->serving->server->respond(tn.host, request, response)
                          : TN_NO_MEMORY;

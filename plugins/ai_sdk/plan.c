@@ -145,7 +145,8 @@ static tn_value part_of_call(tn_value parts, tn_value call) {
         const char *id = tn_get_text(part, "toolCallId", ""), *state = state_of(part);
         bool ended = strcmp(state, "output-available") == 0 || strcmp(state, "output-error") == 0;
         if (!ended || part_tool_name(part) == NULL || strncmp(id, own, length) != 0) continue;
-        if (id[length] == '\0' || (id[length] == '.' && strspn(id + length + 1, "0123456789") == strlen(id + length + 1)))
+        if (id[length] == '\0' ||
+            (id[length] == '.' && strspn(id + length + 1, "0123456789") == strlen(id + length + 1)))
             return part;
     }
     return NULL;
@@ -177,8 +178,8 @@ static void plan_outputs(struct chat_plan *plan, const struct chat_request *requ
     tn_release(made);
 }
 
-static void plan_continue(struct chat_plan *plan, const struct chat_request *request,
-                          const struct serving_graph *graph, tn_value thread, tn_value state) {
+static void plan_continue(struct chat_plan *plan, const struct chat_request *request, const struct serving_graph *graph,
+                          tn_value thread, tn_value state) {
     if (thread == NULL) {
         refuse(plan, 404, "The chat does not exist, so its answer cannot be continued. Send a message of the user.");
     } else if (serving_is(tn_get(thread, "status"), "done")) {
@@ -231,8 +232,8 @@ static bool content_is_empty(tn_value content) {
     return tn_chars(content, &length) != NULL ? length == 0 : tn.value->count(content) == 0;
 }
 
-static void plan_messages(struct chat_plan *plan, const struct chat_request *request,
-                          const struct serving_graph *graph, bool unfinished, tn_value state, bool fresh) {
+static void plan_messages(struct chat_plan *plan, const struct chat_request *request, const struct serving_graph *graph,
+                          bool unfinished, tn_value state, bool fresh) {
     tn_value messages = tn_get(state, graph->channel), list = tn_build("[]");
     uint64_t from = first_discarded(request, messages, unfinished);
     uint64_t earlier = fresh ? tn.value->count(request->history) : 0;

@@ -40,8 +40,7 @@ static tn_value data_part(struct chat_request *request, const char *url, uint64_
     static const char mark[] = ";base64,";
     const char *data = strstr(url, mark);
     uint64_t left = data != NULL ? length - (uint64_t)(data - url) - (sizeof mark - 1) : 0;
-    if (data == NULL || strchr(url, ',') != data + sizeof mark - 2 ||
-        !tn_is_base64(data + sizeof mark - 1, left)) {
+    if (data == NULL || strchr(url, ',') != data + sizeof mark - 2 || !tn_is_base64(data + sizeof mark - 1, left)) {
         (void)refuse(request, "A file part has a data: URL that is not valid base64 (`data:TYPE;base64,DATA`).");
         return NULL;
     }
@@ -227,7 +226,8 @@ static bool content_is_text(tn_value content) {
 
 bool chat_request_fits(struct chat_request *request, const struct serving_graph *graph) {
     if (graph->input == SERVING_MESSAGES || content_is_text(tn_get(request->user, "content"))) return true;
-    return refuse(request, "The graph `%.100s` accepts only texts, because it has no channel of messages.", graph->name);
+    return refuse(request, "The graph `%.100s` accepts only texts, because it has no channel of messages.",
+                  graph->name);
 }
 
 void chat_request_finish(struct chat_request *request) {

@@ -17,6 +17,7 @@ struct serving_run {
     bool paused, cancelled, ended;
     bool attached; /* the run was not started here */
     bool answers;  /* run/answer: the subscription comes first, without the events that have been reported before */
+    bool started;  /* was reported */
 };
 
 const char *serving_run_id(const struct serving_run *run) { return run->id; }
@@ -35,6 +36,12 @@ static void run_fail(struct serving_run *run, tn_value error) {
     tn_release(report);
 }
 
+static void report_started(struct serving_run *run) {
+    if (run->started || run->ended) return;
+    run->started = true;
+    if (run->handler->on_started != NULL) run->handler->on_started(run->user, run->id);
+}
+
 static void TN_ABI on_event(void *user, int32_t status, tn_value value) {
     struct serving_run *run = user;
     tn_value params = tn_get(value, "params");
@@ -44,6 +51,7 @@ static void TN_ABI on_event(void *user, int32_t status, tn_value value) {
         return;
     }
     if (run->ended) return;
+    report_started(run); /* events of a run that was answered can come before the result of run/answer */
     if (serving_is(tn_get(value, "event"), "run/ended")) {
         run->after = (uint64_t)tn_get_int(params, "seq", 0);
         run_end(run, tn_get(params, "report"));
@@ -55,8 +63,9 @@ static void TN_ABI on_event(void *user, int32_t status, tn_value value) {
 }
 
 static void run_subscribe(struct serving_run *run) {
-    tn_value params = run->answers ? tn_build("{s:s}", "run_id", run->id)
-                                   : tn_build("{s:s, s:I}", "run_id", run->id, "after", (int64_t)run->after);
+    /* Behind all events so far: without `after`, a run that waits reports again that it does. */
+    int64_t after = run->answers ? INT64_C(1) << 52 : (int64_t)run->after;
+    tn_value params = tn_build("{s:s, s:I}", "run_id", run->id, "after", after);
     int32_t status = params == NULL ? TN_NO_MEMORY
                                     : run->serving->server->subscribe_as(tn.host, run->caller, params, on_event, run,
                                                                          &run->subscription);
@@ -97,8 +106,9 @@ static void TN_ABI on_started(void *user, int32_t status, tn_value value) {
         run_fail(run, value);
         return;
     }
+    if (run->ended) return;
     if (run->cancelled) send_cancel(run);
-    if (run->handler->on_started != NULL) run->handler->on_started(run->user, run->id);
+    report_started(run);
     if (!run->answers) run_subscribe(run);
 }
 

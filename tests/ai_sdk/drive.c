@@ -1,7 +1,8 @@
 /*
  * drive.c - runs the machine of plugins/ai_sdk/chunks.h on recorded runs.
  *
- * Standard input has lines of JSON. Its first line is {graph: an item of graph/list, message_id?, known?, parts?, used?};
+ * Standard input has lines of JSON. Its first line is {graph: an item of graph/list, message_id?, known?, parts?,
+ * used?};
  * `{"missed": true}` says that events are lost. All others are those of `tenon run --json --stream
  * updates,messages,custom`; the last one has the type `result`. Standard output has a chunk in each line.
  */
