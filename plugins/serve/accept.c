@@ -1,8 +1,8 @@
 /*
  * accept.c - accepts connections, within the limits of the listener and of each client address.
  *
- * A connection over a limit is closed at once, without an answer, and reported as REFUSED. If no descriptor is left, the
- * socket is not watched until the next sweep: it would be ready all the time.
+ * A connection over a limit is closed at once, without an answer, and reported as REFUSED. If no descriptor is left,
+ * the socket is not watched until the next sweep: it would be ready all the time.
  */
 #include "listener_internal.h"
 #include <errno.h>
@@ -44,7 +44,8 @@ static void on_socket_acceptable(void *user, int32_t events) {
         struct sockaddr_storage peer;
         socklen_t size = sizeof peer;
         memset(&peer, 0, sizeof peer);
-        int descriptor = accept4(listener->socket, (struct sockaddr *)(void *)&peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int descriptor =
+            accept4(listener->socket, (struct sockaddr *)(void *)&peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (descriptor < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
         if (descriptor < 0) {
             listener->full = errno != EAGAIN && errno != EWOULDBLOCK;

@@ -4,6 +4,9 @@
  * A connection is in `waiting` from its start, or the end of a request, until the next head is complete. Every
  * connection there is looked at each quarter of headers_ms. The first look that finds new bytes starts the time, so a
  * slow head has between headers_ms and 1.25 headers_ms. Over TLS the handshake counts like the bytes of a head.
+ *
+ * libmicrohttpd does not notice that a client has closed if the end arrived together with its last bytes, because it
+ * takes a short read for the last one. The sweep closes such a connection.
  */
 #include "listener_internal.h"
 #include <netinet/in.h>
@@ -11,24 +14,26 @@
 
 #include <linux/tcp.h>
 
+#define CLOSE_WAIT 8 /* tcpi_state: the client has closed. No header defines it beside the struct with all members */
+
 struct connection {
     TAILQ_ENTRY(connection) in_waiting;
     struct listener *listener;
     struct shard *shard;
     struct MHD_Connection *mhd;
-    uint64_t bytes;     /* that had arrived when it began to wait */
-    int64_t look, due;  /* when the sweep looks at it; when a head that has begun must be complete, 0: it has not */
+    uint64_t bytes;    /* that had arrived when it began to wait */
+    int64_t look, due; /* when the sweep looks at it; when a head that has begun must be complete, 0: it has not */
     bool waiting, shut;
     struct sockaddr_storage peer;
     char address[64];
 };
 
-static uint64_t bytes_arrived(int descriptor) {
+static struct tcp_info tcp_info_of(const struct connection *connection) {
     struct tcp_info info;
     socklen_t size = sizeof info;
     memset(&info, 0, sizeof info);
-    if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
-    return info.tcpi_bytes_received;
+    (void)getsockopt(connection_descriptor(connection), IPPROTO_TCP, TCP_INFO, &info, &size);
+    return info;
 }
 
 static void keep_alive(int descriptor) {
@@ -54,7 +59,7 @@ void connection_set_busy(struct connection *connection) {
 
 void connection_set_waiting(struct connection *connection) {
     connection_set_busy(connection);
-    begin_waiting(connection, bytes_arrived(connection_descriptor(connection)));
+    begin_waiting(connection, tcp_info_of(connection).tcpi_bytes_received);
     if (connection->listener->draining) connection_shut(connection);
 }
 
@@ -97,13 +102,16 @@ struct connection *connection_of(struct MHD_Connection *mhd) {
     return info == NULL ? NULL : info->socket_context;
 }
 
-struct MHD_Connection *connection_mhd(const struct connection *connection) { return connection->mhd; }
-struct listener *connection_listener(const struct connection *connection) { return connection->listener; }
+struct MHD_Connection *connection_mhd(const struct connection *connection) {
+    return connection->mhd;
+}
+struct listener *connection_listener(const struct connection *connection) {
+    return connection->listener;
+}
 const char *connection_address(const struct connection *connection) { return connection->address; }
 
 int connection_descriptor(const struct connection *connection) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info == NULL ? -1 : info->connect_fd;
 }
 
@@ -116,7 +124,7 @@ void connection_shut(const struct connection *connection) {
 void connections_close_idle(struct listener *listener) {
     struct connection *connection;
     TAILQ_FOREACH(connection, &listener->waiting, in_waiting) {
-        if (bytes_arrived(connection_descriptor(connection)) == connection->bytes) connection_shut(connection);
+        if (tcp_info_of(connection).tcpi_bytes_received == connection->bytes) connection_shut(connection);
     }
 }
 
@@ -136,7 +144,13 @@ void connections_sweep(struct listener *listener) {
         connection->look = now + headers_ms / 4 + 1;
         TAILQ_INSERT_TAIL(&listener->waiting, connection, in_waiting);
         if (connection->shut) continue;
-        if (connection->due == 0 && bytes_arrived(connection_descriptor(connection)) != connection->bytes)
+        struct tcp_info info = tcp_info_of(connection);
+        if (info.tcpi_state == CLOSE_WAIT) {
+            connection->shut = true;
+            connection_shut(connection);
+            continue;
+        }
+        if (connection->due == 0 && info.tcpi_bytes_received != connection->bytes)
             connection->due = now + headers_ms * 3 / 4;
         if (connection->due == 0 || connection->due > now) continue;
         connection->shut = true;

@@ -6,6 +6,8 @@
 #include <strings.h>
 #include <tenon/base64.h>
 
+#define MEMORY_MAX (1 << 21) /* more than libmicrohttpd may use for a connection */
+
 static bool refuse_head(struct head *head, int status, const char *message) {
     head->status = status;
     head->message = message;
@@ -112,9 +114,18 @@ static enum MHD_Result on_field(void *user, enum MHD_ValueKind kind, const char 
     return MHD_YES;
 }
 
+/* Only a colon and blanks are between the name and the value. A folded line has moved one of them. */
+static bool follows_name(const struct head_field *field) {
+    uintptr_t at = (uintptr_t)field->name + field->name_length + 1, value = (uintptr_t)field->value;
+    if (value < at || value - at > MEMORY_MAX) return false;
+    for (; at < value; at++)
+        if (*(const char *)at != ' ' && *(const char *)at != '\t') return false;
+    return true;
+}
+
 /*
- * Each line must begin where the one before it ended with CR LF. A line that ended with a bare LF, a folded line, a NUL,
- * or more than one space in the request line moves the next one to another place.
+ * Each line must begin where the one before it ended with CR LF. A line that ended with a bare LF, a folded line, a
+ * NUL, or more than one space in the request line moves the next one to another place.
  */
 static bool layout_is_strict(const struct head *head) {
     uintptr_t at = (uintptr_t)head->method + strlen(head->method) + 1;
@@ -125,12 +136,8 @@ static bool layout_is_strict(const struct head *head) {
     for (size_t i = 0; i < head->count; i++) {
         const struct head_field *field = &head->fields[i];
         if ((uintptr_t)field->name != at) return false;
-        uintptr_t value = (uintptr_t)field->value;
-        at += field->name_length + 1;
-        if (value < at || value - at > head->size) return false;
-        for (; at < value; at++) /* libmicrohttpd has skipped only blanks */
-            if (*(const char *)at != ' ' && *(const char *)at != '\t') return false;
-        at += field->value_length + 2;
+        if (!follows_name(field)) return false;
+        at = (uintptr_t)field->value + field->value_length + 2;
     }
     return at + 2 == (uintptr_t)head->method + head->size;
 }
@@ -211,8 +218,7 @@ bool head_read(struct head *head, struct MHD_Connection *connection) {
         if (!tn_utf8_is_valid(field->value, field->value_length))
             return refuse_head(head, 400, "the value of a header is not UTF-8");
     }
-    if (!head_is_token(head->method, strlen(head->method)))
-        return refuse_head(head, 400, "the method is not a token");
+    if (!head_is_token(head->method, strlen(head->method))) return refuse_head(head, 400, "the method is not a token");
     if (!layout_is_strict(head))
         return refuse_head(head, 400, "a line of the head does not end with CR LF, is folded, or has extra spaces");
     if (!method_is_known(head->method))
@@ -220,7 +226,8 @@ bool head_read(struct head *head, struct MHD_Connection *connection) {
     if (strcmp(head->version, "HTTP/1.1") != 0 && strcmp(head->version, "HTTP/1.0") != 0)
         return refuse_head(head, 505, "the version must be HTTP/1.1 or HTTP/1.0");
     if (!target_is_valid(head->method, head->target))
-        return refuse_head(head, 400, "the target must begin with / and have only printable ASCII characters without #");
+        return refuse_head(head, 400,
+                           "the target must begin with / and have only printable ASCII characters without #");
     if (!read_host(head) || !read_framing(head)) return false;
     read_websocket(head);
     return true;
@@ -233,10 +240,13 @@ bool head_trailer_is_valid(struct MHD_Connection *connection) {
     if (head.count > HEADERS_MAX) return false;
     for (size_t i = 0; i < head.count; i++) {
         const struct head_field *field = &head.fields[i];
-        if (!head_is_token(field->name, field->name_length) || !head_is_field_value(field->value, field->value_length))
+        uintptr_t end = (uintptr_t)field->value + field->value_length + 2;
+        if (!head_is_token(field->name, field->name_length) ||
+            !head_is_field_value(field->value, field->value_length) || !follows_name(field))
             return false;
-        /* The same as layout_is_strict, between two lines. */
-        if (i + 1 < head.count && head.fields[i + 1].name != field->value + field->value_length + 2) return false;
+        if (i + 1 < head.count && (uintptr_t)head.fields[i + 1].name != end) return false;
+        if (field_is(field, "content-length") || field_is(field, "transfer-encoding") || field_is(field, "host"))
+            return false; /* RFC 9110, section 6.5.1 */
     }
     return true;
 }

@@ -29,8 +29,12 @@ void listener_unref(struct listener *listener) {
 const struct limits *listener_limits(const struct listener *listener) { return &listener->limits; }
 bool listener_is_secure(const struct listener *listener) { return listener->certificate != NULL; }
 bool listener_is_draining(const struct listener *listener) { return listener->draining; }
-struct request_list *listener_requests(struct listener *listener) { return &listener->requests; }
-struct request_list *listener_unwatched(struct listener *listener) { return &listener->unwatched; }
+struct request_list *listener_requests(struct listener *listener) {
+    return &listener->requests;
+}
+struct request_list *listener_unwatched(struct listener *listener) {
+    return &listener->unwatched;
+}
 
 void listener_call(struct listener *listener, uint64_t request, int32_t event, tn_value value) {
     listener->handler(listener->user, request, event, value);
@@ -101,7 +105,7 @@ static struct listener *listener_new(const struct listen_options *options, tn_ht
     listener->limits = *limits;
     listener->socket = -1;
     int64_t shortest = limits->headers_ms < limits->idle_ms ? limits->headers_ms : limits->idle_ms;
-    listener->sweep_ms = shortest / 4 < SWEEP_LEAST_MS ? SWEEP_LEAST_MS
+    listener->sweep_ms = shortest / 4 < SWEEP_LEAST_MS  ? SWEEP_LEAST_MS
                          : shortest / 4 > SWEEP_MOST_MS ? SWEEP_MOST_MS
                                                         : shortest / 4;
     TAILQ_INIT(&listener->waiting);
@@ -138,8 +142,10 @@ int32_t listener_open(tn_value options, tn_http_server_handler handler, void *us
     struct listener *listener = listener_new(&read, handler, user);
     if (listener == NULL) return TN_NO_MEMORY;
     if (start(listener, &read, error) != TN_OK) {
-        if (listener->number != 0) (void)listener_unlisten(listener->number);
-        else listener_unref(listener);
+        if (listener->number != 0)
+            (void)listener_unlisten(listener->number);
+        else
+            listener_unref(listener);
         return TN_FAILED;
     }
     *number = listener->number;

@@ -1,8 +1,8 @@
 /*
  * listener.h - a listening socket, and its connections, which shard.c spreads over libmicrohttpd daemons.
  *
- * All daemons run in listener_run, which then delivers the events. Everything that changes what a daemon should do calls
- * shard_wake, so that it runs in the same turn of the loop if the listener is running, otherwise in the next one.
+ * All daemons run in listener_run, which then delivers the events. Everything that changes what a daemon should do
+ * calls shard_wake, so that it runs in the same turn of the loop if the listener is running, otherwise in the next one.
  *
  * libmicrohttpd limits the time without any byte, but not the time that a head takes, and it does not report the first
  * byte of a request. A sweep therefore looks at each connection that waits for a request: the kernel counts the bytes

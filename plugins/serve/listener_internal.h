@@ -1,5 +1,6 @@
 /*
- * listener_internal.h - what the files of a listener share: listener.c, accept.c, connection.c, options.c, shard.c, socket.c.
+ * listener_internal.h - what the files of a listener share: listener.c, accept.c, connection.c, options.c, shard.c,
+ * socket.c.
  */
 #ifndef TENON_PLUGINS_SERVE_LISTENER_INTERNAL_H
 #define TENON_PLUGINS_SERVE_LISTENER_INTERNAL_H
@@ -30,9 +31,9 @@ struct listener {
     struct limits limits;
     char *certificate, *key; /* PEM; NULL: no TLS */
     bool draining, ended, running, woken, sweep;
-    int socket;                /* -1: it does not listen any more */
-    uint64_t watch;            /* of `socket` */
-    bool full;                 /* no descriptor was left: nothing is accepted until the next sweep */
+    int socket;     /* -1: it does not listen any more */
+    uint64_t watch; /* of `socket` */
+    bool full;      /* no descriptor was left: nothing is accepted until the next sweep */
     uint64_t wake, timer;
     int64_t sweep_ms;
     uint32_t connections;

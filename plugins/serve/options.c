@@ -39,8 +39,10 @@ static int32_t check_tls(const struct listen_options *options, tn_value *error) 
     int result = gnutls_certificate_set_x509_key_mem2(credentials, &certificate, &key, GNUTLS_X509_FMT_PEM, NULL, 0);
     gnutls_certificate_free_credentials(credentials);
     if (result >= 0) return TN_OK;
-    return serve_fail(error, "TLS", "the certificate and its key cannot be used: %s; expected a PEM certificate, with "
-                      "those of its authorities after it, and its PEM key without a password", gnutls_strerror(result));
+    return serve_fail(error, "TLS",
+                      "the certificate and its key cannot be used: %s; expected a PEM certificate, with "
+                      "those of its authorities after it, and its PEM key without a password",
+                      gnutls_strerror(result));
 }
 
 int32_t options_read(tn_value options, struct listen_options *out, tn_value *error) {
@@ -81,7 +83,8 @@ int options_open_socket(const struct listen_options *options, tn_value *error) {
         if (bind(descriptor, address, size) == 0 && listen(descriptor, BACKLOG) == 0) return descriptor;
     }
     (void)serve_fail(error, "IO", "cannot listen on %s, port %d: %s%s", options->address, options->port,
-                     strerror(errno), errno == EADDRINUSE ? "; choose another port, or end the program that uses it" : "");
+                     strerror(errno),
+                     errno == EADDRINUSE ? "; choose another port, or end the program that uses it" : "");
     if (descriptor >= 0) (void)close(descriptor);
     return -1;
 }

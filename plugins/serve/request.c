@@ -76,7 +76,7 @@ void request_wake(struct request *request) {
 
 /* ---- A client that leaves while its connection is suspended ---- */
 
-static void request_unwatch(struct request *request) {
+void request_unwatch(struct request *request) {
     if (request->watch != 0) (void)serve_poll->unwatch(tn.host, request->watch);
     request->watch = 0;
 }
@@ -91,7 +91,7 @@ void requests_watch(struct listener *listener) {
     for (struct request *request; (request = TAILQ_FIRST(list)) != NULL;) {
         TAILQ_REMOVE(list, request, in_unwatched);
         request->unwatched = false;
-        if (request->connection == NULL || !request->suspended) continue;
+        if (request->connection == NULL || !request->suspended || request->socket != NULL) continue;
         int descriptor = connection_descriptor(request->connection);
         if (serve_poll->watch(tn.host, descriptor, 0, on_client_closed, request, &request->watch) != TN_OK)
             request_abort(request, "closed"); /* too many watches: without one the request could stay for ever */
@@ -120,11 +120,10 @@ void request_refuse_take(struct listener *listener, tn_value refusal) {
     request_unref(request);
 }
 
-static enum MHD_Result refuse(struct request *request, struct MHD_Connection *connection, const char *method, int status,
-                              const char *message) {
+static enum MHD_Result refuse(struct request *request, struct MHD_Connection *connection, const char *method,
+                              int status, const char *message) {
     request->state = REQUEST_REFUSED;
-    request->refusal =
-        refusal_new(status, message, connection_address(request->connection), method, request->target);
+    request->refusal = refusal_new(status, message, connection_address(request->connection), method, request->target);
     request_set_ready(request);
     return response_refuse(connection, status, message) ? MHD_YES : MHD_NO;
 }
@@ -144,8 +143,7 @@ void *request_on_line(void *user, const char *target, struct MHD_Connection *con
 
 static enum MHD_Result on_head(struct request *request, struct MHD_Connection *connection, const char *method,
                                const char *version) {
-    const union MHD_ConnectionInfo *size =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    const union MHD_ConnectionInfo *size = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     struct head head = {.method = method, .version = version, .target = request->target};
     if (request->target == NULL || size == NULL) return MHD_NO;
     head.target_at = request->target_at;
@@ -261,7 +259,8 @@ void request_on_completed(void *user, struct MHD_Connection *connection, void **
 int32_t request_receive(struct request *request, uint64_t limit) {
     if (request->state != REQUEST_OFFERED || request->answered || request->admitted || request->over_limit)
         return TN_INVALID;
-    request->limit = limit;
+    request->limit = limit == TN_Z ? (uint64_t)listener_limits(request->listener)->body_bytes : limit;
+    limit = request->limit;
     if (request->body == 0) {
         request->state = REQUEST_RECEIVED;
         request->body_ended = true;

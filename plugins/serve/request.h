@@ -82,6 +82,7 @@ void request_abort(struct request *request, const char *reason);
 void request_wake(struct request *request);
 /* Inside a callback of libmicrohttpd for this request. */
 void request_suspend(struct request *request);
+void request_unwatch(struct request *request); /* its socket is not watched for a client that leaves */
 /* Something is to be delivered. */
 void request_set_ready(struct request *request);
 /* An event REFUSED of the listener, without a request. Takes `refusal`. */

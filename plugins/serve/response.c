@@ -14,14 +14,15 @@
 
 #include <gnutls/crypto.h>
 
-#define BLOCK_SIZE    1024  /* the buffer of libmicrohttpd for a stream that is not chunked */
-#define KEPT_SIZE     4096  /* of an empty buffer */
+#define BLOCK_SIZE    1024 /* the buffer of libmicrohttpd for a stream that is not chunked */
+#define KEPT_SIZE     4096 /* of an empty buffer */
+#define HEAD_MAX      8192 /* of an answer to a handshake */
 #define WEBSOCKET_KEY "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" /* RFC 6455 */
 
 /* ---- Headers ---- */
 
 static bool is_framing(const char *name) {
-    static const char *const names[] = {"connection", "content-length", "date",      "keep-alive",
+    static const char *const names[] = {"connection", "content-length",    "date",   "keep-alive",
                                         "trailer",    "transfer-encoding", "upgrade"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcasecmp(name, names[i]) == 0) return true;
@@ -151,6 +152,34 @@ bool response_refuse(struct MHD_Connection *connection, int status, const char *
     return result == MHD_YES;
 }
 
+/* The answer to the handshake, which libmicrohttpd does not send with TLS (see socket.c). */
+static int32_t accept_tls(struct request *request, tn_value headers, const char *accept) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection_mhd(request->connection), MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    struct tn_text_buffer head = TN_TEXT_BUFFER(HEAD_MAX);
+    if (info == NULL || !request->suspended) return TN_INVALID;
+    (void)tn_text_append_format(&head,
+                                "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                                "Sec-WebSocket-Accept: %s\r\n",
+                                accept);
+    for (uint64_t i = 0; i < tn.value->count(headers); i++) {
+        tn_value pair = tn.value->at(headers, i);
+        const char *name = tn_chars(tn.value->at(pair, 0), NULL);
+        if (is_framing(name)) continue;
+        (void)tn_text_append_format(&head, "%s: %s\r\n", name, tn_chars(tn.value->at(pair, 1), NULL));
+    }
+    (void)tn_text_append(&head, "\r\n");
+    int32_t status = head.status;
+    if (status == TN_OK) {
+        request_unwatch(request);
+        request->answered = true;
+        request->state = REQUEST_ANSWERED;
+        if (!socket_take_tls(request, info->tls_session, head.bytes, head.length)) request_abort(request, "closed");
+    }
+    tn_text_free(&head);
+    return status == TN_LIMIT ? TN_INVALID : status;
+}
+
 int32_t response_accept(struct request *request, tn_value headers) {
     char text[sizeof request->key + sizeof WEBSOCKET_KEY], digest[20], accept[TN_BASE64_SIZE(sizeof digest) + 1];
     if (!request->websocket || request->answered) return TN_INVALID;
@@ -159,11 +188,12 @@ int32_t response_accept(struct request *request, tn_value headers) {
     *tn_base64_put(accept, digest, sizeof digest) = '\0';
     struct MHD_Response *response = MHD_create_response_for_upgrade(socket_on_upgrade, request);
     if (response == NULL) return TN_NO_MEMORY;
-    if (!add_headers(response, headers) ||
-        MHD_add_response_header(response, MHD_HTTP_HEADER_UPGRADE, "websocket") != MHD_YES ||
-        MHD_add_response_header(response, "Sec-WebSocket-Accept", accept) != MHD_YES) {
+    bool valid = add_headers(response, headers) &&
+                 MHD_add_response_header(response, MHD_HTTP_HEADER_UPGRADE, "websocket") == MHD_YES &&
+                 MHD_add_response_header(response, "Sec-WebSocket-Accept", accept) == MHD_YES;
+    if (!valid || listener_is_secure(request->listener)) {
         MHD_destroy_response(response);
-        return TN_INVALID;
+        return valid ? accept_tls(request, headers, accept) : TN_INVALID;
     }
     request->response = response;
     request->status = MHD_HTTP_SWITCHING_PROTOCOLS;

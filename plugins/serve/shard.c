@@ -41,8 +41,8 @@ static struct shard *shard_new(struct listener *listener) {
         return NULL;
     }
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(shard->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    if (info == NULL || serve_poll->watch(tn.host, info->epoll_fd, TN_POLL_READ, on_shard_ready, shard,
-                                          &shard->watch) != TN_OK) {
+    if (info == NULL ||
+        serve_poll->watch(tn.host, info->epoll_fd, TN_POLL_READ, on_shard_ready, shard, &shard->watch) != TN_OK) {
         MHD_stop_daemon(shard->daemon);
         free(shard);
         return NULL;

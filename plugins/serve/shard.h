@@ -13,7 +13,7 @@
 #include "base.h"
 #include <sys/socket.h>
 
-#define SHARD_CONNECTIONS 128
+#define SHARD_CONNECTIONS 64
 
 struct listener;
 struct shard;

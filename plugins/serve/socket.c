@@ -1,8 +1,12 @@
 /*
  * socket.c - WebSocket connections. See socket.h.
  *
- * After idle_ms without a byte of the client, it is pinged; after another idle_ms the connection ends. A connection whose
- * client does not read ends when no byte has moved for idle_ms.
+ * With TLS, libmicrohttpd would copy an upgraded connection through a pair of sockets, with buffers of 4 bytes. So the
+ * connection stays suspended instead, and the bytes go through its GnuTLS session here; frames that a client sends
+ * before it has the answer to its handshake, which RFC 6455 forbids, are lost then.
+ *
+ * After idle_ms without a byte of the client, it is pinged; after another idle_ms the connection ends. A connection
+ * whose client does not read ends when no byte has moved for idle_ms.
  */
 #include "socket.h"
 #include "listener_internal.h"
@@ -10,9 +14,9 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
+#include <gnutls/gnutls.h>
 #include <wslay/wslay.h>
 
 #define READ_MAX   65536 /* bytes that one turn of the loop reads from one client */
@@ -22,7 +26,8 @@
 struct socket {
     TAILQ_ENTRY(socket) in_listener;
     struct request *request;
-    struct MHD_UpgradeResponseHandle *handle; /* NULL: ended */
+    struct MHD_UpgradeResponseHandle *handle; /* NULL with TLS */
+    gnutls_session_t session;                 /* NULL without TLS */
     wslay_event_context_ptr frames;
     int descriptor;
     uint64_t watch;
@@ -33,8 +38,40 @@ struct socket {
     uint32_t fragments;          /* of the message that arrives */
     int64_t heard, moved;        /* when a byte arrived; when one was sent, or nothing waited */
     int64_t closing;             /* when the closing handshake must be complete; 0: it has not begun */
-    bool pinged, client_left, failed, flush;
+    bool pinged, client_left, malformed, failed, flush, read_again, resend, ended;
 };
+
+/* ---- Bytes ---- */
+
+/* As recv and send. */
+static ssize_t receive_bytes(const struct socket *socket, void *to, size_t length) {
+    ssize_t count;
+    do
+        count = socket->session == NULL ? recv(socket->descriptor, to, length, 0)
+                                        : gnutls_record_recv(socket->session, to, length);
+    while (socket->session == NULL ? count < 0 && errno == EINTR : count == GNUTLS_E_INTERRUPTED);
+    if (socket->session == NULL || count >= 0) return count;
+    errno = count == GNUTLS_E_AGAIN ? EAGAIN : ECONNRESET;
+    return -1;
+}
+
+static ssize_t send_bytes(struct socket *socket, const void *bytes, size_t length) {
+    ssize_t count;
+    if (socket->session == NULL) {
+        do count = send(socket->descriptor, bytes, length, MSG_NOSIGNAL);
+        while (count < 0 && errno == EINTR);
+        return count;
+    }
+    /* GnuTLS has a copy of what it could not send. */
+    do
+        count = socket->resend ? gnutls_record_send(socket->session, NULL, 0)
+                               : gnutls_record_send(socket->session, bytes, length);
+    while (count == GNUTLS_E_INTERRUPTED);
+    socket->resend = count == GNUTLS_E_AGAIN;
+    if (count >= 0) return count;
+    errno = socket->resend ? EAGAIN : ECONNRESET;
+    return -1;
+}
 
 /* ---- Callbacks of wslay ---- */
 
@@ -51,8 +88,7 @@ static ssize_t on_recv(wslay_event_context_ptr frames, uint8_t *to, size_t lengt
         memcpy(to, socket->early.bytes, (size_t)count);
         tn_text_drop(&socket->early, (uint64_t)count);
     } else {
-        do count = recv(socket->descriptor, to, length, 0);
-        while (count < 0 && errno == EINTR);
+        count = receive_bytes(socket, to, length);
     }
     if (count > 0) {
         socket->read += (uint64_t)count;
@@ -119,8 +155,7 @@ static void on_message(wslay_event_context_ptr frames, const struct wslay_event_
 
 int32_t socket_next_message(struct request *request, tn_value *value) {
     *value = tn_retain(tn.value->at(request->messages, 0));
-    if (tn.value->count(request->messages) == 1 ||
-        tn.value->splice(&request->messages, 0, 1, NULL) != TN_OK) {
+    if (tn.value->count(request->messages) == 1 || tn.value->splice(&request->messages, 0, 1, NULL) != TN_OK) {
         tn_release(request->messages);
         request->messages = NULL;
     }
@@ -131,18 +166,18 @@ int32_t socket_next_message(struct request *request, tn_value *value) {
 
 void socket_end(struct request *request) {
     struct socket *socket = request->socket;
-    if (socket->handle == NULL) return;
+    if (socket->ended) return;
+    socket->ended = request->aborted = true;
     (void)serve_poll->unwatch(tn.host, socket->watch);
     TAILQ_REMOVE(&request->listener->sockets, socket, in_listener);
     (void)shutdown(socket->descriptor, SHUT_RDWR);
-    (void)MHD_upgrade_action(socket->handle, MHD_UPGRADE_ACTION_CLOSE);
-    socket->handle = NULL;
-    connection_wake(request->connection);
+    if (socket->handle != NULL) (void)MHD_upgrade_action(socket->handle, MHD_UPGRADE_ACTION_CLOSE);
+    request_wake(request);
 }
 
 void socket_free(struct socket *socket) {
     if (socket == NULL) return;
-    wslay_event_context_free(socket->frames);
+    if (socket->frames != NULL) wslay_event_context_free(socket->frames);
     tn_text_free(&socket->early);
     tn_text_free(&socket->out);
     free(socket);
@@ -161,14 +196,15 @@ static uint64_t waiting_bytes(const struct socket *socket) {
 
 static bool may_read(const struct socket *socket) {
     const struct request *request = socket->request;
-    return !request->paused && !socket->client_left && wslay_event_get_read_enabled(socket->frames) &&
+    return !request->paused && !socket->client_left && !socket->malformed &&
+           wslay_event_get_read_enabled(socket->frames) &&
            waiting_bytes(socket) <= (uint64_t)request->listener->limits.write_bytes &&
            wslay_event_get_queued_msg_count(socket->frames) <= FRAGMENTS_MAX;
 }
 
 static void update_watch(struct socket *socket) {
     int32_t events = (may_read(socket) ? TN_POLL_READ : 0) | (waiting_bytes(socket) > 0 ? TN_POLL_WRITE : 0);
-    if (events == socket->events || socket->handle == NULL) return;
+    if (events == socket->events || socket->ended) return;
     socket->events = events;
     (void)serve_poll->change(tn.host, socket->watch, events);
 }
@@ -176,8 +212,7 @@ static void update_watch(struct socket *socket) {
 /* False: the connection is lost. */
 static bool send_out(struct socket *socket) {
     while (socket->out.length > 0) {
-        ssize_t count = send(socket->descriptor, socket->out.bytes, socket->out.length, MSG_NOSIGNAL);
-        if (count < 0 && errno == EINTR) continue;
+        ssize_t count = send_bytes(socket, socket->out.bytes, socket->out.length);
         if (count < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
         socket->moved = serve_now_ms();
         tn_text_drop(&socket->out, (uint64_t)count);
@@ -210,8 +245,8 @@ static void progress(struct socket *socket) {
     struct request *request = socket->request;
     bool written = write_frames(socket);
     uint64_t waiting = waiting_bytes(socket);
-    note_close(socket);
-    if (!written || socket->client_left) {
+    if (!socket->client_left) note_close(socket);
+    if (!written || socket->client_left || (socket->malformed && waiting == 0)) {
         end_with(socket, "client");
         return;
     }
@@ -232,8 +267,14 @@ static void progress(struct socket *socket) {
 
 static void read_frames(struct socket *socket) {
     socket->read = 0;
-    if (may_read(socket) && wslay_event_recv(socket->frames) != 0) socket->client_left = true;
-    if (socket->read >= READ_MAX || socket->early.length > 0) listener_wake(socket->request->listener);
+    if (may_read(socket) && wslay_event_recv(socket->frames) != 0 && !socket->client_left) {
+        socket->malformed = true; /* wslay has queued a close */
+        if (socket->request->reason == NULL) socket->request->reason = "protocol";
+    }
+    if (socket->read >= READ_MAX) {
+        socket->read_again = true;
+        listener_wake(socket->request->listener);
+    }
     progress(socket);
 }
 
@@ -251,40 +292,55 @@ static void on_socket_ready(void *user, int32_t events) {
 
 /* ---- Opening ---- */
 
-void socket_on_upgrade(void *user, struct MHD_Connection *connection, void *context, const char *extra, size_t size,
-                       MHD_socket descriptor, struct MHD_UpgradeResponseHandle *handle) {
+/* NULL: memory ran out, or the descriptor cannot be watched. */
+static struct socket *socket_new(struct request *request, int descriptor) {
     static const struct wslay_event_callbacks callbacks = {.recv_callback = on_recv,
                                                            .send_callback = on_send,
                                                            .on_frame_recv_start_callback = on_frame_start,
                                                            .on_msg_recv_callback = on_message};
-    struct request *request = user;
     struct listener *listener = request->listener;
     struct socket *socket = calloc(1, sizeof *socket);
     int on = 1;
+    if (socket == NULL || wslay_event_context_server_init(&socket->frames, &callbacks, socket) != 0 ||
+        serve_poll->watch(tn.host, descriptor, TN_POLL_READ, on_socket_ready, socket, &socket->watch) != TN_OK) {
+        socket_free(socket);
+        return NULL;
+    }
+    wslay_event_config_set_max_recv_msg_length(socket->frames, (uint64_t)listener->limits.message_bytes);
+    /* libmicrohttpd has turned it off for the upgrade. */
+    (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    socket->request = request;
+    socket->descriptor = descriptor;
+    socket->events = TN_POLL_READ;
+    socket->heard = socket->moved = serve_now_ms();
+    socket->flush = true;
+    request->socket = socket;
+    TAILQ_INSERT_TAIL(&listener->sockets, socket, in_listener);
+    listener_wake(listener);
+    return socket;
+}
+
+void socket_on_upgrade(void *user, struct MHD_Connection *connection, void *context, const char *extra, size_t size,
+                       MHD_socket descriptor, struct MHD_UpgradeResponseHandle *handle) {
+    struct request *request = user;
+    struct socket *socket = request->aborted ? NULL : socket_new(request, descriptor);
     (void)connection, (void)context;
-    bool complete = socket != NULL && wslay_event_context_server_init(&socket->frames, &callbacks, socket) == 0 &&
-                    tn_text_append_n(&socket->early, extra, size) == TN_OK && !request->aborted &&
-                    serve_poll->watch(tn.host, descriptor, TN_POLL_READ, on_socket_ready, socket, &socket->watch) ==
-                        TN_OK;
-    if (!complete) {
-        if (socket != NULL && socket->frames != NULL) wslay_event_context_free(socket->frames);
-        if (socket != NULL) tn_text_free(&socket->early);
-        free(socket);
+    if (socket == NULL) {
         if (request->reason == NULL) request->reason = "closed";
         (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
         return;
     }
-    wslay_event_config_set_max_recv_msg_length(socket->frames, (uint64_t)listener->limits.message_bytes);
-    (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* fails for TLS: another kind of socket */
-    socket->request = request;
     socket->handle = handle;
-    socket->descriptor = descriptor;
-    socket->events = TN_POLL_READ;
-    socket->heard = socket->moved = serve_now_ms();
-    request->socket = socket;
-    TAILQ_INSERT_TAIL(&listener->sockets, socket, in_listener);
-    socket->flush = true; /* `early`, and what the host has sent meanwhile */
-    listener_wake(listener);
+    socket->read_again = true;
+    if (tn_text_append_n(&socket->early, extra, size) != TN_OK) socket->client_left = true;
+}
+
+bool socket_take_tls(struct request *request, void *session, const char *head, uint64_t length) {
+    struct socket *socket = socket_new(request, connection_descriptor(request->connection));
+    if (socket == NULL) return false;
+    socket->session = session;
+    if (tn_text_append_n(&socket->out, head, length) != TN_OK) socket->client_left = true;
+    return true;
 }
 
 /* ---- Functions of the interface ---- */
@@ -316,16 +372,16 @@ int32_t socket_close(struct request *request, int32_t code, const char *reason, 
 }
 
 void socket_update(struct request *request) {
-    request->socket->flush = true;
+    request->socket->flush = request->socket->read_again = true; /* wslay and GnuTLS may have bytes already */
     listener_wake(request->listener);
 }
 
 void sockets_flush(struct listener *listener) {
     struct socket *socket, *next;
     TAILQ_FOREACH_SAFE(socket, &listener->sockets, in_listener, next) {
-        bool more = socket->read >= READ_MAX || socket->early.length > 0;
-        if (!socket->flush && !more) continue;
-        socket->flush = false;
+        if (!socket->flush && !socket->read_again) continue;
+        bool more = socket->read_again;
+        socket->flush = socket->read_again = false;
         if (more)
             read_frames(socket);
         else

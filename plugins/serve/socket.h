@@ -1,5 +1,5 @@
 /*
- * socket.h - a WebSocket connection after its opening handshake. wslay has the frames (RFC 6455), libmicrohttpd the TLS.
+ * socket.h - a WebSocket connection after its opening handshake. wslay has the frames (RFC 6455).
  *
  * The descriptor is watched by tenon.poll. Nothing is read while the host has paused the messages or more than
  * write_bytes wait for the client, so neither side can make the other's memory grow.
@@ -16,6 +16,8 @@ struct socket;
 /* Callback of libmicrohttpd; `user` is the request. */
 void socket_on_upgrade(void *user, struct MHD_Connection *connection, void *context, const char *extra, size_t size,
                        MHD_socket descriptor, struct MHD_UpgradeResponseHandle *handle);
+/* The same for TLS: takes over the suspended connection, and sends `head`. False: memory ran out. */
+bool socket_take_tls(struct request *request, void *session, const char *head, uint64_t length);
 int32_t socket_send(struct request *request, const void *data, uint64_t length, bool text);
 int32_t socket_close(struct request *request, int32_t code, const char *reason, uint64_t length);
 /* The host has paused or resumed. */

@@ -33,9 +33,15 @@ class Server:
         return client
 
     def send(self, data):
-        """Sends the bytes, ends sending after the answer has begun or the connection ended; all that came."""
+        """Sends the bytes; all that came until the server closed."""
         with self.connect() as client:
             return exchange(client, data)
+
+    def status(self, data):
+        """The status of the first answer."""
+        with self.connect() as client:
+            client.sendall(data)
+            return int(read_head(client).split()[1])
 
     def get(self, path):
         status, _, body = parse(self.send(b"GET %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" % path.encode()))
@@ -60,6 +66,11 @@ class Server:
     def memory_kib(self, name="VmRSS"):
         with open("/proc/%d/status" % self.process.pid) as file:
             return next(int(line.split()[1]) for line in file if line.startswith(name))
+
+    def expect_memory(self, before, bound_kib):
+        """The memory has not grown by more; not checked with a sanitizer, which keeps freed memory."""
+        now = self.memory_kib()
+        assert os.environ.get("SANITIZE") or now - before < bound_kib, (before, now, bound_kib)
 
     def stop(self):
         self.process.stdin.close()

@@ -1,18 +1,15 @@
 /*
  * server.c - tenon-serve-test OPTIONS: the plugin `serve` behind a handler that answers by path, for the scripts here.
  *
- * OPTIONS is the JSON text of what `listen` takes. Prints the bound address as a line of JSON, and ends when stdin does.
- *   /head        the value of REQUEST, at once: a body is not received
- *   /echo        the body, as it came; /echo?N refuses more than N bytes
- *   /count       the number of bytes of the body
- *   /paused      as /count, but pauses after each part, until the next millisecond
- *   /midway      answers 409 after the first part of the body
- *   /big?N       N bytes, with Content-Length
- *   /stream?N    N lines of 100 bytes, as fast as the client reads; /stream?0 has no end
- *   /ticks?N     N lines with the time in nanoseconds, one each millisecond
- *   /idle        a stream of one line that does not end; /never is not answered at all; /cut is aborted after a line
- *   /socket      WebSocket: echoes messages; /socket-flood sends without end; /socket-close closes with 4000
- *   /log         all events CLOSED and REFUSED since the last /log, an array
+ * OPTIONS is the JSON text of what `listen` takes. Prints the bound address as a line of JSON, and ends when stdin
+ * does. /head        the value of REQUEST, at once: a body is not received /echo        the body, as it came; /echo?N
+ * refuses more than N bytes /count       the number of bytes of the body /paused      as /count, but pauses after each
+ * part, until the next millisecond /midway      answers 409 after the first part of the body /big?N       N bytes, with
+ * Content-Length /stream?N    N lines of 100 bytes, as fast as the client reads; /stream?0 has no end /ticks?N     N
+ * lines with the time in nanoseconds, one each millisecond /idle        a stream of one line that does not end; /never
+ * is not answered at all; /cut is aborted after a line /socket      WebSocket: echoes messages; /socket-flood sends
+ * without end; /socket-close closes with 4000 /log         all events CLOSED and REFUSED since the last /log, an array
+ *   any other    REQUEST as a line of JSON, then the body
  *   /drain       drains; /unlisten ends the listener inside the handler, and starts another one on the same port
  */
 #include "adl/value/buffer.h"
@@ -42,6 +39,7 @@ struct request {
     struct request *next;
     uint64_t number, count, left;
     char path[64];
+    tn_value head; /* of any other path */
     struct buffer body;
     struct loop_timer timer;
     bool endless;
@@ -110,7 +108,8 @@ static void write_lines(struct request *request) {
 
 static void flood(struct request *request) {
     static char block[16384];
-    while (server->send(self, request->number, block, sizeof block, 0) == TN_OK) {}
+    while (server->send(self, request->number, block, sizeof block, 0) == TN_OK) {
+    }
 }
 
 static void on_tick(struct loop_timer *timer) {
@@ -183,13 +182,33 @@ static void begin(struct request *request, tn_value head) {
         (void)server->unlisten(self, listener);
         listen_again();
     } else if (strcmp(path, "/never") != 0) {
+        request->head = value_ref(head);
         (void)server->receive(self, number, strcmp(path, "/echo") == 0 && amount > 0 ? amount : 64 << 20);
     }
 }
 
+static bool counts(const struct request *request) {
+    static const char *const paths[] = {"/echo", "/count", "/paused", "/midway"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        if (strcmp(request->path, paths[i]) == 0) return true;
+    return false;
+}
+
+static void answer_head(const struct request *request) {
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    json_write(&text, request->head, JSON_COMPACT);
+    buffer_char(&text, '\n');
+    buffer_append(&text, request->body.data, request->body.length);
+    answer(request->number, 200, "application/json", text.data, text.length, 0);
+    buffer_finish(&text);
+}
+
 static void end_of_body(const struct request *request) {
     char text[32];
-    if (strcmp(request->path, "/echo") == 0) {
+    if (!counts(request)) {
+        answer_head(request);
+    } else if (strcmp(request->path, "/echo") == 0) {
         answer(request->number, 200, "application/octet-stream", request->body.data, request->body.length, 0);
     } else if (strcmp(request->path, "/midway") != 0) {
         (void)snprintf(text, sizeof text, "%" PRIu64 "\n", request->count);
@@ -200,10 +219,9 @@ static void end_of_body(const struct request *request) {
 static void on_body(struct request *request, tn_value value) {
     size_t length;
     const void *bytes = value_data(value, &length);
-    if (request->count == 0 && strcmp(request->path, "/midway") == 0)
-        answer_text(request->number, 409, "not wanted\n");
+    if (request->count == 0 && strcmp(request->path, "/midway") == 0) answer_text(request->number, 409, "not wanted\n");
     request->count += length;
-    if (strcmp(request->path, "/echo") == 0) buffer_append(&request->body, bytes, length);
+    if (!counts(request) || strcmp(request->path, "/echo") == 0) buffer_append(&request->body, bytes, length);
     if (strcmp(request->path, "/paused") != 0) return;
     (void)server->pause(self, request->number);
     loop_timer_stop(host.loop, &request->timer);
@@ -229,6 +247,7 @@ static void end(uint64_t number) {
     open_requests--;
     loop_timer_stop(host.loop, &request->timer);
     buffer_finish(&request->body);
+    value_unref(request->head);
     mem_free(request);
     if (server->write(self, number, "x", 1) != TN_STALE) fail("a function after CLOSED did not return TN_STALE");
 }
@@ -236,8 +255,10 @@ static void end(uint64_t number) {
 static void log_event(const char *path, tn_value value) {
     tn_value entry = value_ref(value);
     if (path) entry = value_set_take(entry, "path", value_text(path));
-    if (value_count(events) < 10000) events = value_push_take(events, entry);
-    else value_unref(entry);
+    if (value_count(events) < 100000)
+        events = value_push_take(events, entry);
+    else
+        value_unref(entry);
 }
 
 static void on_event(void *user, uint64_t number, int32_t event, tn_value value) {
@@ -275,7 +296,9 @@ static void on_event(void *user, uint64_t number, int32_t event, tn_value value)
         else
             write_lines(request);
         break;
-    default: log_event(request->path, value); end(number);
+    default:
+        if (strcmp(request->path, "/log") != 0) log_event(request->path, value);
+        end(number);
     }
 }
 

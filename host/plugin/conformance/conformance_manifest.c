@@ -59,6 +59,7 @@ const char *const conformance_known_effects[] = {"fs.read",
                                                  "calls.approved",
                                                  "host.method",
                                                  "mcp.write",
+                                                 "server.route",
                                                  NULL};
 
 /* Warns about a name that is similar to a known effect. Other unknown names may be meant for other hosts. */
