@@ -154,6 +154,16 @@ static int32_t host_locate_installed(const char *whole, struct catalog_file *fou
     return there ? TN_OK : TN_NOT_FOUND;
 }
 
+/* `pack:NAME/FILE` or `tenon:NAME`. */
+static int32_t host_locate_named(const struct host *host, const char *name, struct catalog_file *found,
+                                 struct error *error) {
+    struct pack_location location = {NULL, NULL};
+    if (!pack_is_name(name)) return host_locate_installed(name, found, error);
+    int32_t status = pack_locate(name, host->config, &location, error);
+    if (status == TN_OK) *found = (struct catalog_file){location.path, location.root};
+    return status;
+}
+
 /* ---- `graph:NAME` ---- */
 
 #define GRAPH_PREFIX "graph:"
@@ -175,13 +185,11 @@ static const char *host_graph_file(const struct host *host, const char *name) {
     return file ? value_chars(file, NULL) : NULL;
 }
 
-static int32_t host_locate(void *user, const char *name, struct catalog_file *found, struct error *error);
-
 static int32_t host_locate_graph(struct host *host, const char *name, struct catalog_file *found, struct error *error) {
     const char *file = host_graph_file(host, name);
     char path[PATH_MAX];
     if (!file) return host_refuse_graph(host, name + strlen(GRAPH_PREFIX), error);
-    if (files_is_special_name(file) && !files_is_graph_name(file)) return host_locate(host, file, found, error);
+    if (files_is_special_name(file) && !files_is_graph_name(file)) return host_locate_named(host, file, found, error);
     if (!realpath(file, path))
         return error_set(error, TN_NOT_FOUND, "IO", "the document of the graph `%.100s` cannot be read: %s: %s",
                          name + strlen(GRAPH_PREFIX), file, strerror(errno));
@@ -191,12 +199,8 @@ static int32_t host_locate_graph(struct host *host, const char *name, struct cat
 
 static int32_t host_locate(void *user, const char *name, struct catalog_file *found, struct error *error) {
     struct host *host = user;
-    struct pack_location location = {NULL, NULL};
-    if (files_is_graph_name(name)) return host_locate_graph(host, name, found, error);
-    if (!pack_is_name(name)) return host_locate_installed(name, found, error);
-    int32_t status = pack_locate(name, host->config, &location, error);
-    if (status == TN_OK) *found = (struct catalog_file){location.path, location.root};
-    return status;
+    return files_is_graph_name(name) ? host_locate_graph(host, name, found, error)
+                                     : host_locate_named(host, name, found, error);
 }
 
 /* ---- Lists of documents ---- */

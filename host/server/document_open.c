@@ -75,6 +75,7 @@ static struct source *source_of_file(const struct method_call *call, const char 
     if (!text) {
         error_set(error, TN_NOT_FOUND, "IO", "cannot read the document `%s`: %s", name, why.message);
         add_folder(call, name, error);
+        (void)document_hide_mistake(call, TN_NOT_FOUND, error);
     } else if (!(source = inner_file_source(NULL, &found, text, SOURCE_SHOWN))) {
         error_set(error, TN_LIMIT, "LIMIT", "the document `%s` is too large", name);
     }
@@ -97,6 +98,13 @@ int32_t document_refuse(const char *name, struct diagnostics *found, struct erro
     return status;
 }
 
+int32_t document_hide_mistake(const struct method_call *call, int32_t status, struct error *error) {
+    bool shows_file = status != TN_OK && (strcmp(error->code, "INVALID_GRAPH") == 0 || strcmp(error->code, "IO") == 0);
+    if (!shows_file || !client_owner(call->client)) return status;
+    return error_set(error, status, "INVALID_GRAPH",
+                     "the document has a mistake, which `tenon check` shows to the operator");
+}
+
 static int32_t open_text(const struct method_call *call, const struct graph_origin *origin, struct graph **out,
                          struct error *error) {
     struct source *source = source_of_text(call, error);
@@ -114,8 +122,9 @@ static int32_t open_file(const struct method_call *call, const char *name, const
     if (status != TN_OK) return status;
     status = graph_open(server_engine(call->server), NULL, name, origin, out, error);
     if (status == TN_NOT_FOUND && strcmp(error->code, "IO") == 0) add_folder(call, name, error);
-    if (status == TN_OK || !diagnostics_errors(origin->diagnostics)) return status;
-    return document_refuse(name, origin->diagnostics, error);
+    if (status != TN_OK && diagnostics_errors(origin->diagnostics))
+        status = document_refuse(name, origin->diagnostics, error);
+    return document_hide_mistake(call, status, error);
 }
 
 /* The frame around the document: that of the call, and the parameter `session`. A new reference, or NULL. */

@@ -40,5 +40,10 @@ int32_t document_open_run(const struct method_call *call, struct graph **out, st
  * `name` is the document's.
  */
 int32_t document_refuse(const char *name, struct diagnostics *found, struct error *error);
+/*
+ * Replaces the error of a document by one without paths and lines, if the client has an owner: these are the
+ * operator's. Returns `status`.
+ */
+int32_t document_hide_mistake(const struct method_call *call, int32_t status, struct error *error);
 
 #endif

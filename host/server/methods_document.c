@@ -95,7 +95,8 @@ static int32_t document_describe(const struct method_call *call, struct error *e
     method_defer_loads(call, false);
     int32_t status = TN_OK;
     if (diagnostics_errors(found))
-        status = method_wait_for_plugins(call, document_refuse(source_name(source), found, error));
+        status = method_wait_for_plugins(
+            call, document_hide_mistake(call, document_refuse(source_name(source), found, error), error));
     else
         (void)method_done_take(call, document_description(document));
     document_unref(document);
@@ -181,7 +182,8 @@ static int32_t draw_outside(const struct method_call *call, enum draw_format for
     if (status == TN_INVALID) status = method_wait_for_plugins(call, status);
     if (status == TN_INVALID) {
         status = draw_checked(source, NULL, without_plugins, format, out, error);
-        if (status == TN_INVALID) status = document_refuse(source_name(source), without_plugins, error);
+        if (status == TN_INVALID)
+            status = document_hide_mistake(call, document_refuse(source_name(source), without_plugins, error), error);
     }
     diagnostics_free(found);
     diagnostics_free(without_plugins);

@@ -80,6 +80,31 @@ static void thread_on_record(void *user, int32_t status, tn_value record, const 
     value_unref(record);
 }
 
+/* Takes the record. Users learn nothing of the machine, and nothing that only the host needs. */
+static tn_value without_host_members(tn_value record) {
+    static const char *const members[] = {"document", "owner",    "graph",   "fence",
+                                          "changed",  "snapshot", "batches", "incarnation"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (value_get(record, members[i])) record = value_remove_take(record, value_text(members[i]));
+    return record;
+}
+
+static void thread_on_own_page(void *user, int32_t status, tn_value page, const struct error *error) {
+    tn_value records = value_get(page, "threads"), threads = value_array_reserve(value_count(records));
+    for (size_t i = 0; i < value_count(records); i++)
+        threads = value_push_take(threads, without_host_members(value_ref(value_at(records, i))));
+    page = status == TN_OK ? value_set_take(value_ref(page), "threads", value_ref(threads)) : NULL;
+    thread_on_page(user, status, page, error);
+    value_unref(threads);
+    value_unref(page);
+}
+
+static void thread_on_own_record(void *user, int32_t status, tn_value record, const struct error *error) {
+    record = status == TN_OK ? without_host_members(value_ref(record)) : NULL;
+    thread_on_record(user, status, record, error);
+    value_unref(record);
+}
+
 static int32_t thread_list_method(const struct method_call *call, struct error *error) {
     char before[TIME_TEXT], since[TIME_TEXT];
     struct threads_filter filter = {.status = method_text(call, "status"),
@@ -97,14 +122,15 @@ static int32_t thread_list_method(const struct method_call *call, struct error *
     if (status != TN_OK) return status;
     struct store *store = thread_store_of(call, error);
     if (!store) return TN_NOT_FOUND;
-    threads_list(store, &filter, thread_on_page, method_request_new(call));
+    threads_list(store, &filter, call->owner ? thread_on_own_page : thread_on_page, method_request_new(call));
     return TN_OK;
 }
 
 static int32_t thread_get_method(const struct method_call *call, struct error *error) {
     struct store *store = thread_store_of(call, error);
     if (!store) return TN_NOT_FOUND;
-    thread_show(store, thread_id_of(call), thread_on_record, method_request_new(call));
+    thread_show(store, thread_id_of(call), call->owner ? thread_on_own_record : thread_on_record,
+                method_request_new(call));
     return TN_OK;
 }
 

@@ -35,6 +35,7 @@ void plugin_clients_free(struct plugin_clients *clients);
 struct client *plugin_clients_client(struct plugin_clients *clients, struct plugin *plugin);
 /* What the plugin of a client may call outside of tasks, and subscribe to, borrowed; NULL for other clients. */
 const struct component_info *plugin_clients_rights(const struct plugin_clients *clients, const struct client *client);
+struct plugin_clients *server_plugin_clients(const struct server *server); /* those of a server */
 struct server *plugin_clients_server(const struct plugin_clients *clients);
 /* For host_set_methods; its `user` is `clients`. Borrowed. */
 const struct method_source *plugin_clients_source(const struct plugin_clients *clients);

@@ -27,7 +27,6 @@ void client_remove_call(struct client_call *call); /* no effect if it is in no l
 void server_forget_client(struct server *server, const struct client *client);
 struct server_runs *server_runs_of(const struct server *server);
 struct server_workers *server_workers_of(const struct server *server);
-struct plugin_clients *server_plugin_clients(const struct server *server);
 struct method_jobs *server_jobs(const struct server *server); /* for method_job.h */
 /*
  * Makes the subscription that the validated parameters of event/subscribe or, with `run_id`, of run/subscribe describe.

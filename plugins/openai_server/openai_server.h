@@ -1,9 +1,9 @@
 /*
  * openai_server.h - graphs as models of OpenAI's API.
  *
- *     request.c          what a client sends, as the input of a graph
+ *     request.c          what a client sends, as the input of a graph; request_parts.c, parts of its messages
  *     chat_events.c      the items of a run as a chat completion, or as its chunks
- *     response_events.c  the items of a run as a Response and its events
+ *     response_events.c  the items of a run as a Response and its events; response_value.c, the Response
  *     chat.c             POST /v1/chat/completions
  *     response.c         responses: the table of those that are known, their events, the clients that follow them
  *     response_start.c   POST /v1/responses
@@ -11,7 +11,7 @@
  *     response_routes.c  the other routes of responses
  *     models.c, error.c
  *
- * The first three and error.c are pure. Everything is [loop].
+ * Those with requests and events, and error.c, are pure. Everything is [loop].
  */
 #ifndef OPENAI_SERVER_H
 #define OPENAI_SERVER_H
@@ -75,6 +75,8 @@ void openai_answer_begin(struct openai_request *request, tn_value state, tn_valu
 /* The channels of a run of this graph: new; NULL with the error. `before`: messages before these, or NULL. */
 tn_value openai_input(const struct openai_request *request, const struct serving_graph *graph, tn_value before,
                       struct openai_error *error);
+/* A part of a message's content: new; NULL if the type is not known, or the part lacks what it needs. */
+tn_value openai_part(tn_value part, bool *known);
 /* Calls that ask a person have ids that begin with this. What follows is the id of the run, `_`, and that of the
  * interrupt. */
 #define ASK_PREFIX "call_ask_"
@@ -140,6 +142,7 @@ bool response_events_open(struct response_events *events, const char *id, const 
 void response_events_begin(struct response_events *events, uint64_t sequence);
 void response_events_item(void *events, const struct serving_item *item); /* a serving_item_handler */
 tn_value response_events_value(const struct response_events *events);     /* the Response: new */
+tn_value response_usage(tn_value usage);                                  /* the usage of a run in this protocol: new */
 bool response_events_ended(const struct response_events *events);
 void response_events_close(struct response_events *events);
 

@@ -37,35 +37,6 @@ bool response_events_ended(const struct response_events *events) {
     return strcmp(events->status, "in_progress") != 0 && strcmp(events->status, "queued") != 0;
 }
 
-tn_value response_events_value(const struct response_events *events) {
-    static const struct {
-        const char *name, *otherwise;
-    } echoed[] = {{"instructions", "null"},
-                  {"max_output_tokens", "null"},
-                  {"metadata", "{}"},
-                  {"parallel_tool_calls", "true"},
-                  {"previous_response_id", "null"},
-                  {"store", "true"},
-                  {"temperature", "1"},
-                  {"tool_choice", "\"auto\""},
-                  {"tools", "[]"},
-                  {"top_p", "1"},
-                  {"truncation", "\"disabled\""}};
-    tn_value made = tn_build("{s:s, s:s, s:I, s:s, s:b, s:v?, s:v?, s:s, s:v, s:{s:n, s:n}, s:{s:{s:s}}, s:v*}", "id",
-                             events->id, "object", "response", "created_at", events->created, "status", events->status,
-                             "background", (int)events->background, "error", events->error, "incomplete_details",
-                             events->incomplete, "model", events->model, "output", events->output, "reasoning",
-                             "effort", "summary", "text", "format", "type", "text", "usage", events->usage);
-    if (made != NULL && events->completed != 0) made = tn_set_take(made, "completed_at", tn_int(events->completed));
-    for (size_t i = 0; made != NULL && i < sizeof echoed / sizeof *echoed; i++) {
-        tn_value member = tn_get(events->echo, echoed[i].name);
-        made = tn_set_take(made, echoed[i].name,
-                           member != NULL ? tn_retain(member)
-                                          : tn_from_json(echoed[i].otherwise, strlen(echoed[i].otherwise)));
-    }
-    return made;
-}
-
 /* ---- Sending ---- */
 
 /* Takes the event, and adds its type and number. */
@@ -397,15 +368,6 @@ static void add_question(struct response_events *events, const struct serving_it
 
 /* ---- The end ---- */
 
-static tn_value usage_value(tn_value usage) {
-    int64_t in = tn_get_int(usage, "input_tokens", 0), out = tn_get_int(usage, "output_tokens", 0);
-    return tn_build("{s:I, s:{s:I, s:I}, s:I, s:{s:I}, s:I}", "input_tokens", in, "input_tokens_details",
-                    "cached_tokens", tn_get_int(usage, "cached_tokens", 0), "cache_write_tokens",
-                    tn_get_int(usage, "cache_write_tokens", 0), "output_tokens", out, "output_tokens_details",
-                    "reasoning_tokens", tn_get_int(usage, "reasoning_tokens", 0), "total_tokens",
-                    tn_get_int(usage, "total_tokens", in + out));
-}
-
 static void end_failed(struct response_events *events, tn_value error) {
     struct openai_error made = {0};
     openai_error_of(&made, error);
@@ -428,7 +390,7 @@ static void end_response(struct response_events *events, const struct serving_it
     if (strcmp(status, "stopped") == 0) return; /* the run continues later */
     end_calls(events);
     events->completed = done ? serving_now_s() : 0;
-    events->usage = usage_value(tn_get(item->value, "usage"));
+    events->usage = response_usage(tn_get(item->value, "usage"));
     if (strcmp(status, "cancelled") == 0) {
         events->status = "cancelled";
         send_response(events, "response.incomplete"); /* the protocol has no event for it */

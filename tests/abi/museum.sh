@@ -96,18 +96,35 @@ shown_provided() {
     diff -u "$expected" transcript >&2 || fails "$exhibit of $set says something else"
 }
 
+# shown_served SET [OPTION]: `tenon serve` with both exhibits of HTTP; the server ends the host
+shown_served() {
+    local set=$1 expected=$museum/http_server-1-draft.1.expected
+    case $set in /*) ;; *) set=../$set ;; esac
+    mkdir -p served
+    printf 'log: info\nstore: {use: memory}\nserve: {use: museum.http, protocols: [museum.server], log: false}\n' >served/tenon.yaml
+    last="tenon serve ${2:-}"
+    # shellcheck disable=SC2086
+    (cd served && timeout 60 "$TENON" serve --port 1 --plugins "$set/http_server-1-draft.1.so" \
+        --plugins "$set/server-1-draft.1.so" --allow-drafts ${2:-} >"$work/out" 2>"$work/err" </dev/null) && code=0 || code=$?
+    transcript >transcript
+    if [ -n "${MUSEUM_UPDATE:-}" ] && [ ! -e "$expected" ]; then cp transcript "$expected"; fi
+    diff -u "$expected" transcript >&2 || fails "the exhibits of HTTP of $set say something else ${2:-}"
+}
+
 for set in $sets; do
     shown "$set" released released museum.released
     shown "$set" released released-asks museum.released
     shown "$set" released released-refuses museum.released
     for name in $released; do shown "$set" $name-1 $name-1 museum.$name; done
-    for draft in demand-1-draft.1 document-1-draft.2 graph-1-draft.3 launch-1-draft.2 state-1-draft.2; do
+    for draft in demand-1-draft.1 document-1-draft.2 graph-1-draft.3 launch-1-draft.2 server-1-draft.1 state-1-draft.2; do
         shown "$set" $draft $draft museum.${draft%%-*}
     done
     for store in store-1-draft.2 store-1-draft.3; do
         shown_provided "$set" $store 'store: {use: museum.store, path: ./kept}' --thread t
     done
     shown_provided "$set" http_client-1-draft.1 'http: museum.client'
+    shown_served "$set"
+    shown_served "$set" "--isolate museum.server"
     for binary in "$set"/*.so; do
         run tenon plugin show --validate "$binary"
         expect_code 0

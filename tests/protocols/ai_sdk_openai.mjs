@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, stepCountIs, streamText, tool } from "ai7";
+import { z } from "zod";
 
 const [address, key] = process.argv.slice(2);
 const provider = createOpenAICompatible({ name: "tenon", baseURL: `${address}/v1`, apiKey: key, includeUsage: true });
@@ -14,15 +15,18 @@ const stream = streamText({ model: provider("reasoning"), prompt: "hi", maxRetri
 assert.equal(await stream.text, "Hello there, how are you?");
 assert.equal((await stream.usage).totalTokens, 19);
 
-const { z } = await import("zod").catch(() => ({}));
-if (z) {
-  const used = await generateText({
-    model: provider("weather"),
-    prompt: "How is it in Kyoto?",
-    maxRetries: 0,
-    stopWhen: stepCountIs(3),
-    tools: { weather: tool({ inputSchema: z.object({ city: z.string() }), execute: async ({ city }) => (city === "Kyoto" ? "sunny" : "?") }) },
-  });
-  assert.equal(used.text, "It is sunny.");
-}
+const used = await generateText({
+  model: provider("weather"),
+  prompt: "How is it in Kyoto?",
+  maxRetries: 0,
+  stopWhen: stepCountIs(3),
+  tools: {
+    weather: tool({
+      inputSchema: z.object({ city: z.string() }),
+      execute: async ({ city }) => (city === "Kyoto" ? "sunny" : "?"),
+    }),
+  },
+});
+assert.equal(used.text, "It is sunny.");
+assert.equal(used.steps.length, 2);
 console.log("ok ai_sdk");

@@ -130,6 +130,21 @@ def slow_client():
     assert event["type"] == "response.completed" and event["response"]["output"][0]["content"][0]["text"] == text
 
 
+# More events, a longer input, and more responses than are kept in memory.
+def limits():
+    words = "".join(f"word {i} " for i in range(32000))
+    body = {"model": "long", "input": words}
+    made = call("POST", "/v1/responses", body)[1]
+    events = stream("GET", f"/v1/responses/{made['id']}?stream=true")
+    assert [event["sequence_number"] for event in events] == list(range(len(events))) and len(events) < 100
+    assert texts(events[-1]["response"]) == texts(made) == [words]
+    error(400, "input_too_large", "GET", f"/v1/responses/{made['id']}/input_items")
+    first = call("POST", "/v1/responses", {"model": "tools", "input": "hi"})[1]
+    for _ in range(101):
+        assert call("POST", "/v1/responses", {"model": "reasoning", "input": "hi"})[0] == 200
+    assert call("GET", f"/v1/responses/{first['id']}")[1]["output"] == first["output"]
+
+
 def texts(response):
     return [part["text"] for item in response["output"] for part in item.get("content", [])]
 
@@ -140,6 +155,7 @@ def before():
     assert made["status"] == "completed", made
     isolation(made)
     slow_client()
+    limits()
     asked = call("POST", "/v1/responses", {"model": "question", "input": "cats"})[1]
     # Not stored: it is gone when it has ended, and its client is the only one that sees it.
     gone = call("POST", "/v1/responses", {"model": "reasoning", "input": "hi", "store": False})[1]

@@ -392,6 +392,30 @@ static void many_keys_are_found(void **state) {
     served_close(&served);
 }
 
+static bool is_time_over(void *user) {
+    const struct access_watch *watch = user;
+    return loop_now_ms(watch->loop) >= watch->until_ms;
+}
+
+/* The request to the store outlives it. */
+static void it_is_freed_while_it_asks(void **state) {
+    struct served served;
+    (void)state;
+    served_open_with(&served, METHOD_ADMIN, STORE_YAML);
+    loop_fake_clock(host_loop(served.host));
+    for (int i = 0; i < 20; i++) {
+        struct access *access = access_of(&served, NULL);
+        struct loop *loop = host_loop(served.host);
+        struct access_watch watch = {.loop = loop, .until_ms = loop_now_ms(loop) + ACCESS_POLL_MS};
+        (void)loop_run(loop, is_time_over, &watch);
+        access_free(access);
+        char params[32];
+        snprintf(params, sizeof params, "{\"name\":\"k%d\"}", i);
+        mem_free(created(&served, params));
+    }
+    served_close(&served);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_have_a_form),
@@ -405,6 +429,7 @@ int main(void) {
         cmocka_unit_test(a_host_without_keys_generates_one),
         cmocka_unit_test(strange_records_are_left_out),
         cmocka_unit_test(many_keys_are_found),
+        cmocka_unit_test(it_is_freed_while_it_asks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

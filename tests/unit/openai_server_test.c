@@ -365,6 +365,36 @@ static void test_refused_requests(void **state) {
     }
 }
 
+/* `count` times `item`, in `name` of a request that is otherwise valid. */
+static void refuse_many(bool object, const char *name, const char *item, int count) {
+    struct openai_request request = {0};
+    struct openai_error error = {0};
+    tn_value body = tn_build("{s:s, s:[{s:s, s:s}]}", "model", "m", "messages", "role", "user", "content", "x");
+    tn_value many = object ? tn_build("{}") : NULL;
+    for (int i = 0; i < count; i++) {
+        char key[16];
+        (void)snprintf(key, sizeof key, "k%d", i);
+        tn_value one = tn_from_json(item, strlen(item));
+        if (object)
+            many = tn_set_take(many, key, one);
+        else
+            assert_int_equal(tn_append_take(&many, one), TN_OK);
+    }
+    body = tn_set_take(body, name, many);
+    assert_non_null(body);
+    assert_false(openai_read_chat(body, &request, &error));
+    assert_string_equal(error.param, name);
+    openai_request_finish(&request);
+    tn_release(body);
+}
+
+static void test_limits_of_requests(void **state) {
+    (void)state;
+    refuse_many(false, "messages", "{\"role\": \"user\", \"content\": \"x\"}", MESSAGES_MAX + 1);
+    refuse_many(false, "tools", "{\"type\": \"function\", \"function\": {\"name\": \"x\"}}", TOOLS_MAX + 1);
+    refuse_many(true, "metadata", "\"x\"", 17);
+}
+
 static void test_chat_request(void **state) {
     (void)state;
     static const char json[] =
@@ -425,10 +455,10 @@ static void test_approval_words(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recorded_runs),    cmocka_unit_test(test_cut_runs),
-        cmocka_unit_test(test_parallel_order),   cmocka_unit_test(test_parallel_limit),
-        cmocka_unit_test(test_refused_requests), cmocka_unit_test(test_chat_request),
-        cmocka_unit_test(test_approval_words),
+        cmocka_unit_test(test_recorded_runs),      cmocka_unit_test(test_cut_runs),
+        cmocka_unit_test(test_parallel_order),     cmocka_unit_test(test_parallel_limit),
+        cmocka_unit_test(test_refused_requests),   cmocka_unit_test(test_chat_request),
+        cmocka_unit_test(test_limits_of_requests), cmocka_unit_test(test_approval_words),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -218,44 +218,73 @@ static void parts_are_confined(void **state) {
 
 /* ---- Methods that components call ---- */
 
-#define CALLS(method, params) USES("methods.call", "{method: \"'" method "'\", params: \"" params "\"}")
-
-/* The tool returns {status, value}: of a failure, its code. */
-static void call_in_run(struct users *users, struct client *client, const char *document, const char *expected) {
+/* The tool `via` calls a method in a run, and returns {status, value}. `expected` must be in the result of the run. */
+static void call_in_run(struct users *users, struct client *client, const char *via, const char *method,
+                        const char *params, const char *expected) {
+    char document[800];
+    snprintf(document, sizeof document, USES("%s", "{method: \"'%s'\", params: \"%s\"}"), via, method, params);
     users_write("use", document);
     tn_value run = run_as(users, client, "use", "{}");
-    if (!shows(run, expected)) {
-        char *text = shown(run);
-        fail_msg("%s: expected %s in %s", document, expected, text);
-    }
-    if (client == users->b && shows(value_get(run, "report"), "_id\":\"@a:")) fail_msg("%s", document);
+    char *text = shown(run);
+    if (!strstr(text, expected)) fail_msg("%s: expected %s in %s", document, expected, text);
+    if (client == users->b && shows(value_get(run, "report"), "_id\":\"@a:")) fail_msg("%s: %s", document, text);
+    mem_free(text);
     value_unref(run);
 }
 
+static void call_methods(struct users *users, const char *via) {
+    value_unref(run_as(users, users->a, "hello", "{\"config\":{\"thread_id\":\"t\",\"run_id\":\"r\"}}"));
+    call_in_run(users, users->a, via, "run/get", "{'run_id': 'r'}", "\"run_id\":\"@a:r\"");
+    call_in_run(users, users->b, via, "run/get", "{'run_id': 'r'}", "NOT_FOUND");
+    call_in_run(users, users->b, via, "run/get", "{'run_id': '@a:r'}", "NOT_FOUND");
+    call_in_run(users, users->b, via, "run/list", "{'thread_id': '@a:t'}", "\"runs\":[]");
+    call_in_run(users, users->b, via, "run/list", "{}", "\"run_id\":\"@b:");
+    call_in_run(users, users->b, via, "run/cancel", "{'run_id': '@a:r'}", "NOT_FOUND");
+    call_in_run(users, users->b, via, "plugin/unload", "{'plugin': 'tenon.core'}", "PERMISSION_DENIED");
+    call_in_run(users, users->b, via, "component/list", "{}", "\"components\":["); /* shows nothing of users */
+    /* A run that a component starts belongs to the user. */
+    call_in_run(users, users->b, via, "run/start",
+                "{'document': 'graph:hello', 'config': {'thread_id': 'of_run', 'run_id': 'of_run'}}",
+                "\"run_id\":\"@b:of_run\"");
+    call_in_run(users, users->b, via, "run/start", "{'document': 'graph:hello', 'config': {'thread_id': '@a:t'}}",
+                "NOT_FOUND");
+    served_settle(&users->served);
+    value_unref(call_as(users, users->b, "thread/get", "{\"thread_id\":\"of_run\"}"));
+}
+
 static void methods_of_components_are_confined(void **state) {
+    static const char *const tools[] = {"methods.call", "methods.call_wait"};
+    static const char *const modes[] = {"none", "process"};
     struct users users;
+    char more[200];
     (void)state;
     served_skip_with_loops(); /* the plugin is for one process */
-    users_open_with(&users, "memory", "[]", "plugins: {admin: [test.methods]}\n");
-    users_write("hello", HELLO);
-    value_unref(run_as(&users, users.a, "hello", "{\"config\":{\"thread_id\":\"t\",\"run_id\":\"r\"}}"));
-    call_in_run(&users, users.a, CALLS("run/get", "{'run_id': 'r'}"), "\"run_id\":\"@a:r\"");
-    call_in_run(&users, users.b, CALLS("run/get", "{'run_id': 'r'}"), "NOT_FOUND");
-    call_in_run(&users, users.b, CALLS("run/get", "{'run_id': '@a:r'}"), "NOT_FOUND");
-    call_in_run(&users, users.b, CALLS("run/list", "{'thread_id': '@a:t'}"), "\"runs\":[]");
-    call_in_run(&users, users.b, CALLS("run/list", "{}"), "\"run_id\":\"@b:");
-    call_in_run(&users, users.b, CALLS("run/cancel", "{'run_id': '@a:r'}"), "NOT_FOUND");
-    call_in_run(&users, users.b, CALLS("plugin/unload", "{'plugin': 'tenon.core'}"), "PERMISSION_DENIED");
-    call_in_run(&users, users.b, CALLS("component/list", "{}"), "\"components\":["); /* shows nothing of users */
-    /* A run that a component starts belongs to the user. */
-    call_in_run(
-        &users, users.b,
-        CALLS("run/start", "{'document': 'graph:hello', 'config': {'thread_id': 'of_run', 'run_id': 'of_run'}}"),
-        "\"run_id\":\"@b:of_run\"");
-    call_in_run(&users, users.b, CALLS("run/start", "{'document': 'graph:hello', 'config': {'thread_id': '@a:t'}}"),
-                "NOT_FOUND");
-    served_settle(&users.served);
-    value_unref(call_as(&users, users.b, "thread/get", "{\"thread_id\":\"of_run\"}"));
+    setenv("TENON_PROGRAM", TENON_PROGRAM_FILE, 1);
+    for (size_t mode = 0; mode < 2; mode++) {
+        snprintf(more, sizeof more, "plugins: {admin: [test.methods], isolation: {test.methods: %s}}\n", modes[mode]);
+        for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+            users_open_with(&users, "memory", "[]", more);
+            users_write("hello", HELLO);
+            call_methods(&users, tools[i]);
+            users_close(&users);
+        }
+    }
+}
+
+/* The plugin with the tools of the kernel can be in another process. */
+static void tools_of_isolated_plugins_are_confined(void **state) {
+    struct users users;
+    (void)state;
+    setenv("TENON_PROGRAM", TENON_PROGRAM_FILE, 1);
+    users_open_with(&users, "memory", "[]", "plugins: {isolation: {tenon.state: process}}\n");
+    prepare(&users);
+    users_write("use", USES("memory.search", "{}"));
+    for (int user = 0; user < 2; user++) {
+        tn_value run = run_as(&users, user ? users.b : users.a, "use", "{}");
+        is_text(run, "status", "done");
+        assert_int_equal(shows(run, SECRET), !user);
+        value_unref(run);
+    }
     users_close(&users);
 }
 
@@ -386,6 +415,7 @@ int main(void) {
         cmocka_unit_test(links_are_the_users),
         cmocka_unit_test(parts_are_confined),
         cmocka_unit_test(methods_of_components_are_confined),
+        cmocka_unit_test(tools_of_isolated_plugins_are_confined),
         cmocka_unit_test(tasks_belong_to_their_users),
         cmocka_unit_test(tools_of_users_are_confined),
         cmocka_unit_test(caches_are_separate),

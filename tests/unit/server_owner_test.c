@@ -317,6 +317,8 @@ static void attack_all(const char *store) {
     prepare(&users);
     char *before = all_of_a(&users);
     assert_non_null(strstr(before, SECRET));
+    assert_null(strstr(before, users.folder)); /* nor does a user learn where the files of the host are */
+    assert_null(strstr(before, "\"pid\""));
     for (size_t i = 0; (method = method_at(i)) != NULL; i++) has_rows(method);
     for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++) {
         if (attacks[i].code && strcmp(attacks[i].code, NONE) == 0)

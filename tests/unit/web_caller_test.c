@@ -146,7 +146,7 @@ static void count_runs_and_tokens(void **state) {
     assert_int_equal(key_use_check(use, limits, start, &error), TN_OK);
     assert_int_equal(key_use_check(use, limits, start, &error), TN_OK);
     assert_int_equal(key_use_check(use, limits, start, &error), TN_FAILED);
-    assert_string_equal(error.code, "RATE_LIMIT");
+    assert_string_equal(error.code, "RATE_LIMITED");
     assert_int_equal(value_to_int(value_get(error.more, "retry_after_ms")), 1000);
     key_use_done(use, start, NULL, NULL);    /* it has failed */
     key_use_done(use, start, NULL, answers); /* its run has been forgotten */
@@ -190,7 +190,7 @@ static void count_the_runs_of_a_key(void **state) {
     const struct method *start = method_find("run/start");
     tn_value limits = served_json("{\"tokens_per_day\":30}");
     assert_int_equal(key_use_check(web_limits_use(web->limits, "root"), limits, start, &error), TN_FAILED);
-    assert_string_equal(error.code, "BUDGET");
+    assert_string_equal(error.code, "BUDGET_EXCEEDED");
     assert_int_equal(value_to_int(value_get(error.more, "retry_after_ms")) / 3600000, 24);
     loop_fake_move_wall(host_loop(served.host), 86400000);
     assert_int_equal(key_use_check(web_limits_use(web->limits, "root"), limits, start, &error), TN_OK);

@@ -69,6 +69,7 @@ static void malformed_responses_become_500(void **state) {
         "{\"status\":200,\"headers\":{\"a\":1}}",
         "{\"status\":200,\"headers\":{\"Content-Length\":\"7\"}}",
         "{\"status\":200,\"headers\":{\"transfer-encoding\":\"chunked\"}}",
+        "{\"status\":200,\"headers\":{\"Access-Control-Allow-Origin\":\"*\"}}",
         "{\"status\":200,\"headers\":[]}",
     };
     (void)state;
@@ -292,6 +293,17 @@ static void routes_end(void **state) {
     assert_int_equal(respond(open, "{\"status\":200,\"json\":1}"), TN_OK); /* open requests continue */
     http_close(open, "done");
     expect_text(&events, "CLOSED {\"reason\":\"done\"}\n");
+    value_unref(value);
+    /* A request whose body is still coming is not given to a route that was removed. */
+    value = served_json("{\"method\":\"POST\",\"path\":\"/v1/c\",\"scope\":\"none\",\"body\":{}}");
+    assert_int_equal(interface_server.route(protocol, value, protocol_on_event, NULL, &number, NULL), TN_OK);
+    uint64_t slow = request_with("POST", "/v1/c", NULL, 2);
+    assert_int_equal(interface_server.unroute(protocol, number), TN_OK);
+    body_part(slow, "ab");
+    body_end(slow);
+    expect_refused(slow, 503, "has ended");
+    http_close(slow, "done");
+    expect_text(&events, "");
     value_unref(value);
 }
 

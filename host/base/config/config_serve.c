@@ -107,12 +107,11 @@ void config_read_serve_tls(struct config_reader *reader, const struct tree_node 
 }
 
 void config_read_serve_log(struct config_reader *reader, const struct tree_node *node) {
-    if (is_text(node) && value_text_is(node->value, "-"))
+    bool is_word = node->kind == TN_BOOL ? !value_to_bool(node->value) : value_text_is(node->value, "-");
+    if (is_word)
         serve_set_take(reader, "log", value_ref(node->value));
     else if (is_text(node))
         serve_set_take(reader, "log", config_resolve_node(reader, node));
-    else if (node->kind == TN_BOOL && !value_to_bool(node->value))
-        serve_set_take(reader, "log", value_ref(node->value));
     else
         config_report_value(reader, node, "serve.log", "the path of a file, `-` for standard error, or false");
 }

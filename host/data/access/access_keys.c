@@ -23,14 +23,7 @@ struct key_job {
     int64_t now_ms;
 };
 
-bool access_name_is_valid(const char *name, size_t length) {
-    if (!length || length > ACCESS_NAME_MAX) return false;
-    for (size_t i = 0; i < length; i++) {
-        bool first = (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= '0' && name[i] <= '9');
-        if (!first && (i == 0 || !memchr("_.-", name[i], 3))) return false;
-    }
-    return true;
-}
+bool access_name_is_valid(const char *name, size_t length) { return strlen(name) == length && owner_is_valid(name); }
 
 /* ---- Jobs ---- */
 

@@ -3,7 +3,7 @@
  *
  * A key has a name, a scope and an owner (host/server/web/README.md). The store has the hash of its secret, which is
  * shown once, when the key is created. A key that is revoked, or has expired, stays listed for ACCESS_KEPT_DAYS; then
- * its name is free. Names and owners have the form of access_name_is_valid.
+ * its name is free. Names and owners have the form of an owner (plugin/call/owner.h).
  *
  *     tn_value wanted = {name: "alice", scope: "run"};
  *     access_key_create(store, wanted, done, me);            // {secret: "tn_…", key: {name, scope, owner, …}}
@@ -16,19 +16,19 @@
 #define TENON_HOST_DATA_ACCESS_ACCESS_KEYS_H
 
 #include "host/data/store/store.h"
+#include "host/plugin/call/owner.h"
 #include <stddef.h>
 
 #define ACCESS_KEYS_MAX  10000 /* of a store, with those that are revoked; then LIMIT */
-#define ACCESS_NAME_MAX  32
+#define ACCESS_NAME_MAX  OWNER_MAX
 #define ACCESS_DAYS_MAX  3650 /* of `expires_days` */
 #define ACCESS_KEPT_DAYS 90
 
-/* 1 to ACCESS_NAME_MAX characters of a-z, 0-9, `_`, `.` and `-`; the first one is a letter or a digit. */
+/* True for the form of an owner. `name` ends with a NUL. */
 bool access_name_is_valid(const char *name, size_t length);
 
-#define ACCESS_GENERATED                                                                                               \
-    "generated" /* the name of the key that a server without keys generates; never in the store                        \
-                 */
+/* The name of the key that a server without keys generates. The store never has it. */
+#define ACCESS_GENERATED "generated"
 
 /*
  * `wanted`: {name, scope: "read" | "run" | "admin", owner?, expires_days?, limits?: {requests_per_minute?,

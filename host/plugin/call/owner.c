@@ -51,10 +51,9 @@ char *owner_confine(const char *owner, const char *id) {
     char prefix[OWNER_PREFIX_TEXT];
     if (owner_has(owner, id)) return mem_text(id);
     owner_prefix(owner, prefix);
-    size_t before = strlen(prefix), length = strlen(id);
-    char *whole = mem_alloc(before + length + 1);
-    memcpy(whole, prefix, before);
-    memcpy(whole + before, id, length + 1);
+    size_t size = strlen(prefix) + strlen(id) + 1;
+    char *whole = mem_alloc(size);
+    snprintf(whole, size, "%s%s", prefix, id);
     return whole;
 }
 

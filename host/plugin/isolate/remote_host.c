@@ -132,7 +132,7 @@ static int32_t remote_use_begin_as(struct remote_use *use, tn_value as, tn_value
     tn_value method = value_get(params, "method"), given = value_get(params, "params");
     uint64_t caller = value_is(as, TN_INT) ? (uint64_t)value_to_int(as) : 0;
     size_t length = 0;
-    if (!plugin_may_use_drafts(use->child->remote->plugin)) return TN_STALE;
+    if (!server || !plugin_may_use_drafts(use->child->remote->plugin)) return TN_STALE;
     if (use->subscription)
         return server->subscribe_as(use_host(use), caller, given, remote_use_handle, use, &use->token);
     if (!value_is(method, TN_STRING)) return TN_INVALID;

@@ -231,6 +231,7 @@ bool remote_server_on_message(struct remote_child *child, const char *method, tn
     tn_value params = value_get(message, "params");
     if (strncmp(method, "server_", 7) != 0) return false;
     const char *what = method + 7;
+    if (!server_of(child->remote)) return true;
     if (!plugin_may_use_drafts(child->remote->plugin)) {
         process_kill(child->process, "it used tenon.server, a draft that it may not use");
     } else if (strcmp(what, "route") == 0) {

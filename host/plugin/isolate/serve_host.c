@@ -187,6 +187,7 @@ static int32_t serve_host_request(const tn_host *self, const char *method, uint6
 
 int32_t serve_host_request_as(const tn_host *self, uint64_t caller, const char *method, uint64_t length,
                               tn_value params, tn_host_handler handler, void *user, uint64_t *request) {
+    if (!server.serves) return TN_UNSUPPORTED;
     if (!caller || caller > INT64_MAX) return TN_STALE;
     return use_request(self, caller, method, length, params, handler, user, request);
 }
@@ -213,6 +214,7 @@ static int32_t serve_host_subscribe(const tn_host *self, tn_value params, tn_hos
 
 int32_t serve_host_subscribe_as(const tn_host *self, uint64_t caller, tn_value params, tn_host_handler handler,
                                 void *user, uint64_t *subscription) {
+    if (!server.serves) return TN_UNSUPPORTED;
     if (!caller || caller > INT64_MAX) return TN_STALE;
     return use_subscribe(self, caller, params, handler, user, subscription);
 }

@@ -153,13 +153,17 @@ void serve_discard_server(void) {
 
 /* ---- The interface ---- */
 
+static int32_t check_serves(const tn_host *self) {
+    int32_t status = serve_check_loop(self);
+    return status == TN_OK && !server.serves ? TN_UNSUPPORTED : status;
+}
+
 static int32_t serve_server_route(const tn_host *self, tn_value value, tn_server_handler handler, void *user,
                                   uint64_t *number, tn_value *error) {
-    int32_t status = serve_check_loop(self);
+    int32_t status = check_serves(self);
     (void)error;
     if (status != TN_OK) return status;
     if (!value || !handler || !number) return TN_INVALID;
-    if (!server.serves) return TN_UNSUPPORTED;
     if (server.route_count == TN_SERVER_ROUTES_MAX) return TN_LIMIT;
     struct served_route *route = mem_zalloc(sizeof *route);
     *route = (struct served_route){server.routes, ++server.last_route, handler, user};
@@ -172,7 +176,7 @@ static int32_t serve_server_route(const tn_host *self, tn_value value, tn_server
 }
 
 static int32_t serve_server_unroute(const tn_host *self, uint64_t number) {
-    int32_t status = serve_check_loop(self);
+    int32_t status = check_serves(self);
     struct served_route **at = &server.routes;
     if (status != TN_OK) return status;
     while (*at && (uint64_t)(*at)->number != number) at = &(*at)->next;
@@ -187,7 +191,7 @@ static int32_t serve_server_unroute(const tn_host *self, uint64_t number) {
 
 /* TN_OK with *out; TN_STALE: it has ended. */
 static int32_t request_lookup(const tn_host *self, uint64_t number, struct served_request **out) {
-    int32_t status = serve_check_loop(self);
+    int32_t status = check_serves(self);
     if (status != TN_OK) return status;
     *out = number <= INT64_MAX ? *request_link((int64_t)number) : NULL;
     return *out ? TN_OK : TN_STALE;

@@ -23,6 +23,7 @@ static int32_t source_unroute(void *user, struct plugin *plugin, uint64_t number
     struct web *web = user;
     struct web_route *route = web_routes_lookup(&web->routes, plugin, number);
     if (!route) return TN_STALE;
+    route->handler = NULL; /* not even for a request whose body is still coming */
     web_routes_remove(&web->routes, route);
     return TN_OK;
 }

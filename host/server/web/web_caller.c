@@ -9,7 +9,6 @@
 #include "host/plugin/registry/plugin.h"
 #include "host/server/plugin_client.h"
 #include "host/server/server.h"
-#include "host/server/server_internal.h"
 #include "host/server/web/web_internal.h"
 #include <string.h>
 

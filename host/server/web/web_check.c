@@ -183,7 +183,7 @@ static bool check_limits(struct web_request *request, const struct access_key *k
     size_t share = request->web->open_max - request->web->open_max / 4; /* one key cannot use the whole server */
     request->counted = key_use_begin(request->use, key->limits, share, &retry_s, &what);
     if (!request->counted)
-        web_refuse_format(request, 429, "RATE_LIMIT", "the limit of %s is reached; try again in %lld s", what,
+        web_refuse_format(request, 429, "RATE_LIMITED", "the limit of %s is reached; try again in %lld s", what,
                           (long long)retry_s);
     return request->counted;
 }
@@ -284,6 +284,19 @@ bool web_request_check(struct web_request *request) {
     return passed;
 }
 
+/* What the log needs: an open stream keeps no headers. `accept` reads the protocols that the client offers. */
+static void head_shrink(struct web_request *request) {
+    static const char *const kept[] = {"address", "method", "path"};
+    if (request->upgrade) return;
+    tn_value head = value_object_reserve(3);
+    for (size_t i = 0; i < 3; i++) {
+        tn_value found = value_get(request->head, kept[i]);
+        if (found) head = value_set_take(head, kept[i], value_ref(found));
+    }
+    value_unref(request->head);
+    request->head = head;
+}
+
 void web_request_open(struct web_request *request) {
     const struct web_route *route = request->route;
     tn_value event = request->event;
@@ -292,6 +305,7 @@ void web_request_open(struct web_request *request) {
         route->answer(request);
     } else if (route->handler) {
         request->handler = route->handler;
+        head_shrink(request);
         web_request_deliver(request, TN_SERVER_REQUEST, event);
         if (request->web->draining) loop_defer(request->web->loop, &request->later);
     } else {

@@ -27,6 +27,7 @@ struct plugin_caller;
 #define WEB_HEADER_MAX    8192u              /* bytes of one of them */
 #define WEB_CALLERS_MAX   10000u             /* callers of a host; then 503 */
 #define WEB_QUERY_MAX     256u               /* members of a query; then 400 */
+#define WEB_TEXT_KEPT     (1 << 20)          /* bytes of the buffer for JSON that stay allocated */
 #define WEB_KEEP_ALIVE_MS 15000              /* silence of an event stream before a comment */
 #define WEB_TICK_MS       1000
 

@@ -185,10 +185,11 @@ int32_t key_use_check(struct key_use *use, tn_value limits, const struct method 
     if (!starts_run(method)) return TN_OK;
     day_begin(use);
     int64_t tomorrow_ms = (use->day + 1) * DAY_MS - wall_ms(use->limits);
-    if (runs >= 0 && use->runs >= runs) return run_refuse(use, 1000, "RATE_LIMIT", "active runs", runs, error);
+    if (runs >= 0 && use->runs >= runs) return run_refuse(use, 1000, "RATE_LIMITED", "active runs", runs, error);
     if (tokens >= 0 && (double)use->tokens >= tokens)
-        return run_refuse(use, tomorrow_ms, "BUDGET", "tokens per day", tokens, error);
-    if (cost >= 0 && use->cost >= cost) return run_refuse(use, tomorrow_ms, "BUDGET", "cost per day", cost, error);
+        return run_refuse(use, tomorrow_ms, "BUDGET_EXCEEDED", "tokens per day", tokens, error);
+    if (cost >= 0 && use->cost >= cost)
+        return run_refuse(use, tomorrow_ms, "BUDGET_EXCEEDED", "cost per day", cost, error);
     use->runs++;
     return TN_OK;
 }

@@ -24,9 +24,12 @@ static bool has_header(tn_value headers, const char *name) {
     return false;
 }
 
+/* Framing is the provider's; ids and CORS are the host's. */
 static bool is_header_name(const char *name, size_t length) {
     static const char *const reserved[] = {"content-length", "transfer-encoding", "date", "keep-alive", "trailer", "te",
-                                           "upgrade"};
+                                           "upgrade",        "x-request-id"};
+    static const char cors[] = "access-control-";
+    if (strncasecmp(name, cors, sizeof cors - 1) == 0) return false;
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strcasecmp(name, reserved[i]) == 0) return false;
     return length && length <= 256 &&
@@ -77,6 +80,13 @@ tn_value web_add_headers(struct web_request *request, tn_value headers, bool cac
 
 /* ---- Sending ---- */
 
+/* A large response does not keep its memory. */
+static void text_trim(struct web *web) {
+    if (web->text.capacity <= WEB_TEXT_KEPT) return;
+    buffer_finish(&web->text);
+    buffer_init(&web->text, SIZE_MAX);
+}
+
 static int32_t head_send(struct web_request *request, int status, tn_value headers, const void *data, size_t length,
                          bool more) {
     const struct web_provider *provider = &request->web->provider;
@@ -96,6 +106,7 @@ void web_answer_take(struct web_request *request, int status, tn_value headers, 
     whole = web_add_headers(request, whole, false);
     (void)head_send(request, status, whole, text->data, text->length, false);
     request->finished = true;
+    text_trim(request->web);
     value_unref(whole);
     value_unref(body);
 }
@@ -197,6 +208,7 @@ int32_t web_respond(struct web_request *request, tn_value response) {
     bool more = body.streams && !request->head_only;
     int32_t sent = head_send(request, (int)status, headers, body.data, body.length, more);
     value_unref(headers);
+    text_trim(request->web);
     if (more)
         stream_begin(request, body.events);
     else if (!body.streams)
@@ -274,7 +286,9 @@ int32_t web_event(struct web_request *request, tn_value event) {
     if (request->responded && request->head_only && !request->finished) return TN_OK;
     if (!request->stream_link) return TN_INVALID;
     request->last_ms = loop_now_ms(web->loop);
-    return web_write(request, web->text.data, web->text.length);
+    int32_t status = web_write(request, web->text.data, web->text.length);
+    text_trim(web);
+    return status;
 }
 
 void web_keep_streams_alive(struct web *web) {

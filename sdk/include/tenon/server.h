@@ -52,7 +52,7 @@
  * been started again.
  *
  * Errors of methods as an HTTP status: INVALID_INPUT, INVALID_GRAPH 400; PERMISSION_DENIED 403; NOT_FOUND 404; EXISTS,
- * CONFLICT, OWNED 409; LIMIT, RATE_LIMIT, BUDGET 429; UNSUPPORTED 501; STORE_… 503; others 500.
+ * CONFLICT, OWNED 409; LIMIT, RATE_LIMITED, BUDGET_EXCEEDED 429; UNSUPPORTED 501; STORE_… 503; others 500.
  */
 #ifndef TENON_SERVER_H
 #define TENON_SERVER_H
@@ -97,7 +97,8 @@ typedef struct tn_server_draft {
      * or "events"}. With `stream` the body comes by `write` or `event`, until `finish`; "events" is a text/event-stream
      * with the headers that proxies need, and a comment as keep-alive every 15 seconds. TN_INVALID: malformed, or there
      * was a response already; the request then gets 500 if there was none. 429 and 503 get a Retry-After unless
-     * `headers` have one. All responses get X-Request-Id, X-Content-Type-Options and, if they have none, Cache-Control.
+     * `headers` have one. All responses get X-Request-Id, X-Content-Type-Options and, if they have none, Cache-Control;
+     * headers of framing and of CORS are not the plugin's.
      */
     int32_t TN_FN(respond)(const tn_host *host, uint64_t request, tn_value response);
     /*
