@@ -94,7 +94,7 @@ def bodies():
             assert parse(read_all(client))[0] == 413
         # Not received: answered at once, and closed.
         assert parse(exchange(server.connect(), b"POST /head HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n"))[0] == 200
-        # 16 uploads at once that nobody reads.
+        # 16 uploads at once that are not received.
         clients = [server.connect() for _ in range(16)]
         for client in clients:
             client.sendall(b"POST /never HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n")
