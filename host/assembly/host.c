@@ -513,6 +513,7 @@ static void host_connect_services(struct host *host) {
                                             .secrets_optional = host->replayer != NULL,
                                             .http = &interface_http,
                                             .methods = &interface_host,
+                                            .server = &interface_server,
                                             .state = &interface_state,
                                             .document = &interface_document,
                                             .http_request = interface_http_call};

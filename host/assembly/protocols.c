@@ -56,8 +56,9 @@ struct plugin *protocol_find(const struct host *host, const char *name) {
 
 static void offer_visit(void *user, struct plugin *plugin) {
     if (!protocol_is_served_by(plugin)) return;
-    const char *id = plugin_id(plugin), *word = plugin_bundled(plugin) ? last_word(id) : id;
+    const char *id = plugin_id(plugin), *word = last_word(id);
     nearest_add_candidate(user, word, strlen(word));
+    nearest_add_candidate(user, id, strlen(id));
 }
 
 void protocol_offer_names(const struct host *host, struct nearest *nearest) {

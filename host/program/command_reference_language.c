@@ -378,6 +378,30 @@ static void print_config_limits(void) {
 #undef CONFIG_LIMIT
 }
 
+static void print_serve_limit(const char *name, uint64_t least, uint64_t most, uint64_t otherwise,
+                              const char *documentation) {
+    printf("| `%s` | ", name);
+    print_number(least);
+    fputs(" | ", stdout);
+    print_number(most);
+    fputs(" | ", stdout);
+    if (otherwise)
+        print_number(otherwise);
+    else
+        fputs("none", stdout);
+    printf(" | %s |\n", documentation);
+}
+
+static void print_serve_limits(void) {
+    fputs("\n| Limit | Least | Most | Default | |\n|---|---:|---:|---:|---|\n", stdout);
+#define SERVE_LIMIT(name, least, most, otherwise, documentation)                                                       \
+    print_serve_limit(#name, least, most, otherwise, documentation);
+    CONFIG_SERVE_LIMITS(SERVE_LIMIT)
+#undef SERVE_LIMIT
+    print_serve_limit("cost_per_day", 0, 1000000000000, 0,
+                      "Cost of models of one key in a day (UTC), a number, from `prices`.");
+}
+
 void reference_config_key(const char *name) {
     printf("# %s\n\nA key of tenon.yaml.\n", name);
     for (size_t i = 0; i < config_key_count(); i++)
@@ -395,6 +419,8 @@ void reference_config(struct host *host) {
           stdout);
     for (size_t i = 0; i < config_key_count(); i++) {
         print_config_key(config_key_at(i));
-        if (!*config_key_at(i)->parent && strcmp(config_key_at(i)->name, "limits") == 0) print_config_limits();
+        if (strcmp(config_key_at(i)->name, "limits") != 0) continue;
+        if (!*config_key_at(i)->parent) print_config_limits();
+        if (strcmp(config_key_at(i)->parent, "serve") == 0) print_serve_limits();
     }
 }

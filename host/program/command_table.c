@@ -614,7 +614,7 @@ const struct environment_variable environment_variables[] = {
      "in `tenon model test` (default: `~/.local/state`)."},
     {"DOCKER_CONFIG",
      "The folder of the `config.json` in which `docker login` saves passwords for registries (default: `~/.docker`)."},
-    {"NOTIFY_SOCKET", "Where `tenon serve` tells systemd that it is ready, and that it ends."},
+    {"NOTIFY_SOCKET", "Where `tenon serve` reports to systemd that it is ready, and that it ends."},
     {"HOME", "The folder that `~/` in tenon.yaml stands for."},
     {"PATH", "Where to look up programs that tenon.yaml names without a folder, for example an MCP server."},
     {"TMPDIR", "Where `tenon plugin check` creates the stores that it tests, and `/edit` in `tenon chat` its file "

@@ -43,6 +43,7 @@ static const struct {
     {"calls.any", "calls what it is asked to call; each call is judged as if its caller had made it"},
     {"calls.approved", "passes on approvals that a person has granted"},
     {"host.method", "calls methods of the host"},
+    {"server.route", "answers HTTP requests for paths"},
     {"tool.call", "calls tools that a model has chosen"},
     {"document.run", "runs a document that it receives as a text, or whose name is known only at run time"},
     {"network.http", "sends HTTP requests"},

@@ -18,8 +18,7 @@
 
 /* NULL after a message; *code is the exit code. */
 static struct graph *build_graph(const struct arguments *arguments, struct host *host, const char *path, int *code) {
-    const struct command_graph_options options = {
-        .path = path, .binder = "--model", .quiet = argument_given(arguments, "quiet")};
+    const struct command_graph_options options = {.path = path, .binder = "--model"};
     return command_open_graph_file(arguments, host, &options, code);
 }
 

@@ -22,8 +22,8 @@
 
 struct serve_web {
     struct host *host;
-    bool quiet;
     struct access *access;
+    char *generated; /* the text of a generated key, until it was printed; or NULL */
     struct web *web;
     uv_signal_t *hangup; /* opens the log again; owned by libuv from uv_close on */
 };
@@ -102,10 +102,9 @@ static int read_tls(const struct serve_place *place, tn_value *texts) {
 
 static int open_access(struct serve_web *web, const struct serve_place *place) {
     struct error error = ERROR_INIT;
-    char *generated = NULL;
     bool is_public = !config_is_loopback(place->address);
     int code = COMMAND_OK;
-    web->access = access_new(server_of(web->host), is_public ? NULL : &generated, &error);
+    web->access = access_new(server_of(web->host), is_public ? NULL : &web->generated, &error);
     if (!web->access)
         code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
     else if (is_public && access_is_empty(web->access))
@@ -113,13 +112,14 @@ static int open_access(struct serve_web *web, const struct serve_place *place) {
             COMMAND_USAGE,
             "other machines can reach %s, so clients need a key: create one with `tenon key create NAME`",
             place->address);
-    if (generated) {
-        command_warn("key %s (until this host ends; `tenon key create` makes lasting ones)", generated);
-        explicit_bzero(generated, strlen(generated));
-    }
-    mem_free(generated);
     error_finish(&error);
     return code;
+}
+
+static void forget_generated(struct serve_web *web) {
+    if (web->generated) explicit_bzero(web->generated, strlen(web->generated));
+    mem_free(web->generated);
+    web->generated = NULL;
 }
 
 /* ---- Protocols ---- */
@@ -137,11 +137,14 @@ static int32_t load_protocol(void *user, struct plugin *plugin, struct error *er
 }
 
 /* "tenon: http://127.0.0.1:8700 serves plan, hello by rest, openai_server" */
-static void print_served(const struct serve_web *web, const struct serve_place *place, bool tls, uint16_t port,
+static void print_served(struct serve_web *web, const struct serve_place *place, bool tls, uint16_t port,
                          const char *protocols) {
     tn_value graphs = config_graphs(host_config(web->host));
     struct buffer names;
     bool six = strchr(place->address, ':') != NULL;
+    if (web->generated)
+        command_warn("key %s (until this host ends; `tenon key create` makes lasting ones)", web->generated);
+    forget_generated(web);
     buffer_init(&names, SIZE_MAX);
     for (size_t i = 0; i < value_count(graphs); i++)
         buffer_format(&names, "%s%s", i ? ", " : "", value_chars(value_key_at(graphs, i), NULL));
@@ -173,20 +176,13 @@ static void watch_hangup(struct serve_web *web) {
 
 /* ---- Opening and closing ---- */
 
-/* The section of tenon.yaml, a new reference. With --quiet there is an access log only if the section names a file. */
-static tn_value web_config(const struct serve_web *web) {
-    tn_value serve = config_serve(host_config(web->host)), log = value_get(serve, "log");
-    tn_value config = serve ? value_ref(serve) : value_object();
-    return web->quiet && (!log || value_text_is(log, "-")) ? value_set_take(config, "log", value_bool(false)) : config;
-}
-
 static int listen_web(struct serve_web *web, const struct serve_place *place) {
     struct error error = ERROR_INIT;
     struct buffer protocols;
     uint16_t port = 0;
-    tn_value tls = NULL, config = web_config(web);
+    tn_value tls = NULL;
     buffer_init(&protocols, SIZE_MAX);
-    const struct web_options options = {.access = web->access, .config = config};
+    const struct web_options options = {.access = web->access, .config = config_serve(host_config(web->host))};
     int code = read_tls(place, &tls);
     if (code == COMMAND_OK && !(web->web = web_new(server_of(web->host), &options, &error)))
         code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
@@ -196,7 +192,6 @@ static int listen_web(struct serve_web *web, const struct serve_place *place) {
         code = command_report_error(COMMAND_RUN_FAILED, &error);
     if (code == COMMAND_OK) print_served(web, place, tls != NULL, port, buffer_cstr(&protocols));
     value_unref(tls);
-    value_unref(config);
     buffer_finish(&protocols);
     error_finish(&error);
     return code;
@@ -209,7 +204,6 @@ int serve_web_open(struct serve_web **out, const struct arguments *arguments, st
     if (code != COMMAND_OK) return code;
     struct serve_web *web = mem_zalloc(sizeof *web);
     web->host = host;
-    web->quiet = argument_given(arguments, "quiet");
     *out = web;
     code = open_access(web, &place);
     if (code == COMMAND_OK) code = listen_web(web, &place);
@@ -228,5 +222,6 @@ void serve_web_free(struct serve_web *web) {
     if (web->hangup) uv_close((uv_handle_t *)web->hangup, on_hangup_closed);
     web_free(web->web);
     access_free(web->access);
+    forget_generated(web);
     mem_free(web);
 }

@@ -1,9 +1,9 @@
 /*
- * service_notify.h - tells the service manager (systemd, Type=notify) what this process does.
+ * service_notify.h - reports to the service manager (systemd, Type=notify) what this process does.
  *
  *     service_notify("READY=1");
  *
- * Nothing happens if the environment has no NOTIFY_SOCKET, or if nobody listens there. Thread: any.
+ * Nothing happens if the environment has no NOTIFY_SOCKET, or if no socket listens there. Thread: any.
  */
 #ifndef TENON_HOST_PROGRAM_SERVICE_NOTIFY_H
 #define TENON_HOST_PROGRAM_SERVICE_NOTIFY_H

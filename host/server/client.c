@@ -6,6 +6,7 @@
 #include "host/base/container_of.h"
 #include "host/base/loop.h"
 #include "host/engine/graph/run.h"
+#include "host/plugin/call/owner.h"
 #include "host/server/server_internal.h"
 #include <string.h>
 
@@ -110,6 +111,15 @@ bool client_is_sending(const struct client *client) { return client->work.queued
 bool client_names_files(const struct client *client) { return client->options.files; }
 const char *client_owner(const struct client *client) { return client->owner; }
 bool client_is_plugin(const struct client *client) { return client->options.plugin; }
+
+int32_t client_check_owner(const struct client *client, struct error *error) {
+    if (!client->owner || owner_is_valid(client->owner)) return TN_OK;
+    return error_set(
+        error, TN_FAILED, "PERMISSION_DENIED",
+        "`%s` has the owner `%.40s`; expected 1 to %d characters: a-z, 0-9, `_`, `.` and `-`, the first one "
+        "a letter or a digit",
+        client->name, client->owner, OWNER_MAX);
+}
 
 /* ---- Subscriptions ---- */
 

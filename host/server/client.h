@@ -58,6 +58,8 @@ bool client_is_sending(const struct client *client);
 bool client_names_files(const struct client *client);
 bool client_is_plugin(const struct client *client);
 const char *client_owner(const struct client *client); /* NULL: the operator */
+/* PERMISSION_DENIED if the name of its owner is not one (owner_is_valid): ids could not be distinguished by it. */
+int32_t client_check_owner(const struct client *client, struct error *error);
 
 /* ---- Subscriptions ---- */
 

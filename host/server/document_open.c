@@ -34,8 +34,7 @@ static int32_t check_name(const struct method_call *call, const char *name, stru
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
                          "`document`: no graph `%.100s` is served; graph/list lists those that are",
                          name + strlen("graph:"));
-    if (client_owner(call->client))
-        return files_is_graph_name(name) ? TN_OK : refuse_unserved(call, "document", error);
+    if (client_owner(call->client)) return files_is_graph_name(name) ? TN_OK : refuse_unserved(call, "document", error);
     if (client_names_files(call->client) || files_is_special_name(name)) return TN_OK;
     return error_set(error, TN_FAILED, "PERMISSION_DENIED",
                      "`document`: %s may not name files of the host by their path (found `%.200s`); expected a "

@@ -40,10 +40,10 @@ struct method_callable {
     struct client_call waiting; /* of the client, while `retry` runs */
     struct loop_timer retry;
     int64_t started_ms;
-    bool last_try;    /* the handler is not called again because of announced components */
-    bool defers;      /* method_defer_loads */
-    bool awaits_load; /* it waits for the processes of isolated plugins, not for announced components */
-    bool validates;   /* server_validates, when the call started */
+    bool last_try;          /* the handler is not called again because of announced components */
+    bool defers;            /* method_defer_loads */
+    bool awaits_load;       /* it waits for the processes of isolated plugins, not for announced components */
+    bool validates;         /* server_validates, when the call started */
     char owner[OWNER_TEXT]; /* "": the operator */
 };
 
@@ -88,7 +88,7 @@ static int32_t find_client(struct method_callable *self, struct error *error) {
         self->client = plugin_clients_client(server_plugin_clients(self->server), self->plugin);
     }
     self->validates = server_validates(self->server);
-    return TN_OK;
+    return self->client ? client_check_owner(self->client, error) : TN_OK;
 }
 
 /* The owner of the client, or of the run whose task makes the call. */

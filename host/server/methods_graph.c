@@ -10,6 +10,7 @@
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
+#include "host/server/client.h"
 #include "host/server/document_description.h"
 #include "host/server/method_call.h"
 #include "host/server/method_internal.h"
@@ -30,8 +31,13 @@ static tn_value served_graph(tn_value name, tn_value described) {
     return shown;
 }
 
-static tn_value broken_graph(tn_value name, const struct error *error) {
-    return value_set_take(served_graph(name, NULL), "error", value_text(error->message));
+/* Messages have paths of this machine, which are for clients that may name files. */
+static tn_value broken_graph(const struct method_call *call, tn_value name, const struct error *error) {
+    tn_value why = client_names_files(call->client)
+                       ? value_text(error->message)
+                       : value_text("the document has a mistake, which `tenon check` shows "
+                                    "to the operator");
+    return value_set_take(served_graph(name, NULL), "error", why);
 }
 
 /* Describes the document of `source`. INVALID_GRAPH if it has mistakes. */
@@ -78,7 +84,8 @@ static int32_t add_graph(const struct method_call *call, tn_value name, tn_value
     int32_t status = describe_graph(server_engine(call->server), name, &shown, &error);
     method_defer_loads(call, false);
     if (status != TN_OK) status = method_wait_for_plugins(call, status);
-    if (status != METHOD_RETRY) *list = value_push_take(*list, status == TN_OK ? shown : broken_graph(name, &error));
+    if (status != METHOD_RETRY)
+        *list = value_push_take(*list, status == TN_OK ? shown : broken_graph(call, name, &error));
     error_finish(&error);
     return status == METHOD_RETRY ? status : TN_OK;
 }

@@ -48,9 +48,10 @@ struct subscription *method_subscribe(struct client *client, tn_value params, st
     const struct subscription_options options = {.events = value_get(params, "events"),
                                                  .credit = method_params_int(params, "credit", -1)};
     tn_value run_id = value_get(params, "run_id");
+    if (client_check_owner(client, error) != TN_OK) return NULL;
     if (run_id) {
-        struct server_run *run =
-            server_run_find(server_runs_of(client_server(client)), client_owner(client), value_chars(run_id, NULL), error);
+        struct server_run *run = server_run_find(server_runs_of(client_server(client)), client_owner(client),
+                                                 value_chars(run_id, NULL), error);
         return run ? server_run_subscribe(client, run, params, error) : NULL;
     }
     struct subscription *subscription = subscription_new(client, &options, error);

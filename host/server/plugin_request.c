@@ -1,8 +1,8 @@
 /*
  * plugin_request.c - calls of methods outside of tasks, by a plugin or for a caller.
  *
- * A request for a caller has the scope and the owner of the caller, and what it starts has the rights that the operator
- * gives to a client. The plugin's own effects only decide whether it may call the method.
+ * A request for a caller has the scope and the owner of the caller, and what it starts has the rights of a client
+ * of the operator. The plugin's own effects only decide whether it may call the method.
  */
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"

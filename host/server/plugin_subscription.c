@@ -1,9 +1,8 @@
 /*
  * plugin_subscription.c - subscriptions of plugins, for themselves or for a caller.
  *
- * Those of the plugin itself share its client. A subscription for a caller has a client of its own, with the scope and
- * the owner of the caller: so its events need no search, and the number of subscriptions of a client is no limit for
- * them.
+ * Those of the plugin itself share its client. Each subscription for a caller has a separate client, with the scope and
+ * the owner of the caller. So its events need no search, and the limit of subscriptions of a client does not apply.
  */
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"

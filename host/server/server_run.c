@@ -375,8 +375,7 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
     const char *id = value_chars(value_get(named, "run_id"), NULL);
     struct invocation_options inner = {.run = RUN_OPTIONS_INIT, .input = options->input, .ended = run_on_ended};
     /* A run that is resumed keeps the id that its thread has. */
-    inner.config =
-        options->resumes ? value_remove_take(value_ref(named), value_text("run_id")) : value_ref(named);
+    inner.config = options->resumes ? value_remove_take(value_ref(named), value_text("run_id")) : value_ref(named);
     struct server_run *run = mem_zalloc(sizeof *run);
     int32_t status = check_active(runs, options->client, error);
     if (status == TN_OK) status = check_id(runs, id, error);

@@ -38,6 +38,7 @@ int32_t chat_bind(struct chat *chat, tn_value config, tn_binder *binder) {
     if (status == TN_OK) status = agents_bind_read(config, "input_key", binder, &chat->input);
     if (status == TN_OK) status = agents_bind_read(config, "messages_key", binder, &chat->messages);
     if (status == TN_OK) status = agents_bind_read(config, "options_key", binder, &chat->options_channel);
+    if (status == TN_OK) status = agents_bind_read(config, "client_tools_key", binder, &chat->client_tools);
     if (status != TN_OK) return status;
     if (chat->prompt == TN_UNBOUND && chat->input == TN_UNBOUND && chat->messages == TN_UNBOUND)
         return agents_refuse("the model has no input; set `prompt` (a text), `input_key` (a channel "
@@ -46,6 +47,7 @@ int32_t chat_bind(struct chat *chat, tn_value config, tn_binder *binder) {
     chat->messages_name = tn_get_text(config, "messages_key", "");
     chat->options = tn_get(config, "options");
     chat->options_name = tn_get_text(config, "options_key", "");
+    chat->client_tools_name = tn_get_text(config, "client_tools_key", "");
     chat->max_turns = (uint64_t)tn_get_int(config, "max_turns", 0);
     (void)tn.value->as_bool(tn_get(config, "text_tools"), &truth);
     chat->text_tools = truth != 0;
@@ -234,6 +236,11 @@ static int32_t chat_turn_prepare(struct chat_turn *turn) {
         tn_release(all);
         if (turn->definitions == NULL) return TN_NO_MEMORY;
     }
+    if (chat->client_tools != TN_UNBOUND) {
+        turn->definitions =
+            client_tools_add_take(turn->task, chat->client_tools, chat->client_tools_name, turn->definitions);
+        if (turn->definitions == NULL) return TN_FAILED;
+    }
     turn->withheld = chat->max_turns > 0 && conversation_count_turns(turn->history) >= chat->max_turns;
     tn_value system = chat_turn_build_system_text(turn, &failed);
     if (failed) return TN_FAILED;
@@ -260,7 +267,8 @@ static int32_t chat_turn_prepare(struct chat_turn *turn) {
 
 static tn_value chat_turn_build_options(const struct chat_turn *turn) {
     tn_value options = turn->options;
-    if (!turn->withheld || turn->chat->text_tools || !turn->chat->with_tools) return tn_retain(options);
+    bool offered = turn->chat->with_tools || tn.value->count(turn->definitions) > 0;
+    if (!turn->withheld || turn->chat->text_tools || !offered) return tn_retain(options);
     return tn_set_take(tn_retain(options), "tool_choice", tn_text("none"));
 }
 
@@ -391,7 +399,7 @@ static int32_t chat_turn_handle_answer(struct chat_turn *turn, tn_value result, 
     turn->message = tn_message_normal(tn_get(result, "message"));
     if (turn->message == NULL || !tn_message_is(turn->message, "ai"))
         return tn_fail(turn->task, "INVALID_RESPONSE", "the model's result has no ai message as `message`");
-    if (chat->text_tools && chat->with_tools && !turn->withheld) {
+    if (chat->text_tools && (chat->with_tools || turn->definitions != NULL) && !turn->withheld) {
         char id[32];
         (void)snprintf(id, sizeof(id), "text_%llu", (unsigned long long)tn.value->count(turn->sent));
         turn->message = text_tools_extract_take(turn->message, turn->definitions, id);

@@ -25,14 +25,14 @@
 
 struct chat {
     uint32_t model, system, prompt, input, messages; /* TN_UNBOUND if not configured */
-    uint32_t tools, schema, options_channel;
+    uint32_t tools, schema, options_channel, client_tools;
     struct search search; /* of the tools */
     bool with_tools, with_schema, as_json, text_tools;
     bool no_repair;                 /* TN_INVALID after the first answer that does not match */
     uint64_t max_turns;             /* 0: no limit */
     tn_value options, schema_value; /* borrowed from the configuration; may be NULL */
     tn_value choices; /* NULL, or an object: an answer that is exactly a key of it is {route: KEY}; borrowed */
-    const char *input_name, *messages_name, *options_name;
+    const char *input_name, *messages_name, *options_name, *client_tools_name;
 };
 
 /* Sums of the calls of a turn. A member that no call reported is absent in the result. */
@@ -60,9 +60,9 @@ struct chat_turn {
 };
 
 /*
- * Reads the members model, system_prompt, prompt, input_key, messages_key, tools, options, options_key, output_schema,
- * text_tools, max_turns, and those that are passed to the model (api_key, base_url, headers, timeout_ms). Returns
- * TN_OK, or the status of the refusal.
+ * Reads the members model, system_prompt, prompt, input_key, messages_key, tools, client_tools_key, options,
+ * options_key, output_schema, text_tools, max_turns, and those that are passed to the model (api_key, base_url,
+ * headers, timeout_ms). Returns TN_OK, or the status of the refusal.
  */
 int32_t chat_bind(struct chat *chat, tn_value config, tn_binder *binder);
 /* Binds only the model. *callee is what tn.task->call needs. */
@@ -74,6 +74,12 @@ int32_t chat_start(const struct chat *chat, tn_task task, void (*done)(struct ch
 /* Fails the task of a turn that ended with TN_INVALID, with the code OUTPUT_INVALID. */
 void chat_fail_invalid(const struct chat_turn *turn);
 void chat_turn_free(struct chat_turn *turn);
+
+/*
+ * Adds the tools of the channel `field`, [{name, description?, input_schema?}], to the definitions of a turn, unless
+ * one has the same name. Takes the definitions, and returns a new reference; NULL if the task has failed.
+ */
+tn_value client_tools_add_take(tn_task task, uint32_t field, const char *channel, tn_value definitions);
 
 /* Adds the `usage` of a model's answer. */
 void chat_usage_add(struct chat_usage *usage, tn_value reported);

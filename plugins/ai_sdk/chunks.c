@@ -176,8 +176,7 @@ static void show_writes(struct chunks *chunks, tn_value writes) {
         if (tn.value->kind(written) == TN_OBJECT) show_message(chunks, written);
         if (tn.value->kind(written) != TN_ARRAY) continue;
         for (uint64_t k = 0, items = tn.value->count(written); k < items; k++)
-            if (tn.value->kind(tn.value->at(written, k)) == TN_OBJECT)
-                show_message(chunks, tn.value->at(written, k));
+            if (tn.value->kind(tn.value->at(written, k)) == TN_OBJECT) show_message(chunks, tn.value->at(written, k));
     }
 }
 
@@ -275,6 +274,7 @@ struct chunks *chunks_new(const struct chunks_options *options) {
         chunks_free(chunks);
         return NULL;
     }
+    chunks->knows = options->known != NULL;
     know_messages(chunks, options->known);
     calls_read(chunks, options->parts);
     return chunks;

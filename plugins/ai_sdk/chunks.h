@@ -23,11 +23,11 @@
 
 #include <serving.h>
 
-#define CHUNKS_STREAMS_MAX   256         /* models that stream at the same time; the answers of others come whole */
-#define CHUNKS_CALLS_MAX     4096        /* calls of one answer; further ones are not shown */
-#define CHUNKS_SENT_MAX      256         /* texts that are known as sent; older ones could be repeated at the end */
-#define CHUNKS_ARGUMENTS_MAX (1u << 20)  /* bytes of the arguments of one call that are streamed */
-#define CHUNKS_OUTPUT_MAX    (1u << 20)  /* bytes of the output of a tool; the rest is left out */
+#define CHUNKS_STREAMS_MAX   256        /* models that stream at the same time; the answers of others come whole */
+#define CHUNKS_CALLS_MAX     4096       /* calls of one answer; further ones are not shown */
+#define CHUNKS_SENT_MAX      256        /* texts that are known as sent; older ones could be repeated at the end */
+#define CHUNKS_ARGUMENTS_MAX (1u << 20) /* bytes of the arguments of one call that are streamed */
+#define CHUNKS_OUTPUT_MAX    (1u << 20) /* bytes of the output of a tool; the rest is left out */
 
 /* `chunk` is borrowed. */
 typedef void chunks_handler(void *user, tn_value chunk);
@@ -69,8 +69,11 @@ void parts_replay(tn_value parts, chunks_handler *handler, void *user);
 
 /* The document stops before or after a node, and asks nothing. */
 bool interrupt_is_pause(tn_value interrupt);
-/* The payload is {kind: "client_tool", tool, arguments}: the client executes the tool, and its output is the answer. */
-bool interrupt_is_client_tool(tn_value interrupt);
+/*
+ * {kind: "client_tool", tool, arguments}, which is the payload or its `detail` (the node `ask`): the client executes
+ * the tool, and its output is the answer. NULL: the interrupt is another question. Borrowed.
+ */
+tn_value interrupt_client_tool(tn_value interrupt);
 /* The id of a call that exists only for this interrupt: "PREFIX-ID". */
 #define CALL_OF_APPROVAL "approval-"
 #define CALL_OF_TOOL     "ask-"

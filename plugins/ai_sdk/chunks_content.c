@@ -82,8 +82,8 @@ static void send_source(struct chunks *chunks, tn_value part) {
     step_for_part(chunks);
     (void)snprintf(id, sizeof id, "source-%llu", (unsigned long long)++chunks->part_count);
     if (url != NULL)
-        send_take(chunks, tn_build("{s:s, s:s, s:s, s:s*}", "type", "source-url", "sourceId", id, "url", url, "title",
-                                   title));
+        send_take(chunks,
+                  tn_build("{s:s, s:s, s:s, s:s*}", "type", "source-url", "sourceId", id, "url", url, "title", title));
     else
         send_take(chunks, tn_build("{s:s, s:s, s:s, s:s}", "type", "source-document", "sourceId", id, "mediaType",
                                    "text/plain", "title", title));
@@ -157,9 +157,7 @@ static uint64_t print_of_content(tn_value content) {
     return text + rest;
 }
 
-void print_note(struct chunks *chunks, uint64_t print) {
-    chunks->sent[chunks->sent_count++ % CHUNKS_SENT_MAX] = print;
-}
+void print_note(struct chunks *chunks, uint64_t print) { chunks->sent[chunks->sent_count++ % CHUNKS_SENT_MAX] = print; }
 
 static bool print_is_known(const struct chunks *chunks, uint64_t print) {
     uint64_t count = chunks->sent_count < CHUNKS_SENT_MAX ? chunks->sent_count : CHUNKS_SENT_MAX;

@@ -2,6 +2,7 @@
  * chunks_end.c - the first and the last chunks of a leg: its start, what the run waits for, how it has ended.
  */
 #include "chunks_internal.h"
+#include "history.h"
 #include <tenon/message.h>
 
 void chunks_start(struct chunks *chunks, tn_value metadata) {
@@ -18,7 +19,9 @@ void chunks_continue(struct chunks *chunks, tn_value parts) {
     for (uint64_t i = 0, count = tn.value->count(parts); i < count; i++) {
         tn_value part = tn.value->at(parts, i), approval = tn_get(part, "approval");
         const char *id = tn_get_text(part, "toolCallId", "");
-        if (strncmp(id, prefix, sizeof prefix - 1) != 0 || strcmp(part_state(part), "approval-responded") != 0) continue;
+        if (strncmp(id, prefix, sizeof prefix - 1) != 0 || strcmp(part_state(part), "approval-responded") != 0)
+            continue;
+        calls_end(chunks, id);
         if (serving_true(tn_get(approval, "approved")))
             send_take(chunks, tn_build("{s:s, s:s, s:{s:b}}", "type", "tool-output-available", "toolCallId", id,
                                        "output", "approved", 1));
@@ -39,7 +42,8 @@ static bool has_result(tn_value messages, uint64_t from, tn_value call) {
 
 static void send_rest_messages(struct chunks *chunks, tn_value messages) {
     uint64_t count = tn.value->kind(messages) == TN_ARRAY ? tn.value->count(messages) : 0;
-    for (uint64_t i = 0; i < count; i++) {
+    uint64_t from = chunks->knows ? 0 : history_last_answer(messages);
+    for (uint64_t i = from; i < count; i++) {
         tn_value message = tn.value->at(messages, i), calls = tn_message_calls(message);
         bool answers = tn_message_is(message, "ai") || tn_message_is(message, "error");
         bool old = i < chunks->known && tn_get(message, "id") == NULL;
@@ -74,8 +78,8 @@ static void ask_approval(struct chunks *chunks, tn_value interrupt) {
     struct call *call = calls_of_interrupt(chunks, interrupt, CALL_OF_APPROVAL);
     if (call == NULL) return;
     call->state = CALL_ASKS;
-    send_take(chunks, tn_build("{s:s, s:s, s:s}", "type", "tool-approval-request", "approvalId", id, "toolCallId",
-                               call->id));
+    send_take(chunks,
+              tn_build("{s:s, s:s, s:s}", "type", "tool-approval-request", "approvalId", id, "toolCallId", call->id));
     send_take(chunks, tn_build("{s:s, s:s, s:{s:s, s:v*, s:v*, s:v*, s:v*, s:v*}}", "type", "data-approval", "id", id,
                                "data", "toolCallId", call->id, "title", tn_get(payload, "title"), "why",
                                tn_get(payload, "why"), "caller", tn_get(payload, "caller"), "effects",
@@ -96,7 +100,7 @@ static void ask_question(struct chunks *chunks, tn_value interrupt) {
 static void ask(struct chunks *chunks, tn_value interrupt) {
     if (serving_ask_is_approval(interrupt) || interrupt_is_pause(interrupt))
         ask_approval(chunks, interrupt);
-    else if (interrupt_is_client_tool(interrupt))
+    else if (interrupt_client_tool(interrupt) != NULL)
         (void)calls_of_interrupt(chunks, interrupt, CALL_OF_TOOL);
     else
         ask_question(chunks, interrupt);
@@ -105,8 +109,8 @@ static void ask(struct chunks *chunks, tn_value interrupt) {
 /* ---- The end ---- */
 
 static const char *finish_reason(const struct chunks *chunks, tn_value report) {
-    static const char *const rows[][2] = {{"stop", "stop"}, {"length", "length"}, {"content_filter", "content-filter"},
-                                          {"other", "other"}};
+    static const char *const rows[][2] = {
+        {"stop", "stop"}, {"length", "length"}, {"content_filter", "content-filter"}, {"other", "other"}};
     if (serving_is(tn_get(report, "status"), "failed")) return "error";
     if (calls_are_open(chunks)) return "tool-calls";
     for (size_t i = 0; chunks->finish != NULL && i < sizeof rows / sizeof *rows; i++)
@@ -167,8 +171,8 @@ static void replay_text(tn_value part, const char *kind, uint64_t number, chunks
     (void)snprintf(id, sizeof id, "before-%llu", (unsigned long long)number);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         (void)snprintf(type, sizeof type, "%s-%s", kind, steps[i]);
-        tn_value chunk = tn_build("{s:s, s:s, s:v*}", "type", type, "id", id, "delta",
-                                  i == 1 ? tn_get(part, "text") : NULL);
+        tn_value chunk =
+            tn_build("{s:s, s:s, s:v*}", "type", type, "id", id, "delta", i == 1 ? tn_get(part, "text") : NULL);
         if (chunk != NULL) handler(user, chunk);
         tn_release(chunk);
     }

@@ -37,17 +37,17 @@ struct stream {
 
 struct chunks {
     struct serving_graph graph;
-    tn_value item;                         /* of the graph */
-    char *message_id, *finish;             /* finish: why the last model has ended */
+    tn_value item;             /* of the graph */
+    char *message_id, *finish; /* finish: why the last model has ended */
     chunks_handler *handler;
     void *user;
     struct stream *streams;
-    struct call *calls;                    /* the last one first */
-    tn_value seen, nested, used;           /* objects as sets: messages; graphs that have reported; ids of calls */
-    uint64_t known;                        /* messages of the thread before the run */
-    uint64_t sent[CHUNKS_SENT_MAX];        /* fingerprints; a ring */
+    struct call *calls;             /* the last one first */
+    tn_value seen, nested, used;    /* objects as sets: messages; graphs that have reported; ids of calls */
+    uint64_t known;                 /* messages of the thread before the run */
+    uint64_t sent[CHUNKS_SENT_MAX]; /* fingerprints; a ring */
     uint64_t sent_count, stream_count, call_count, part_count;
-    bool in_step, step_has_output, missed;
+    bool in_step, step_has_output, missed, knows; /* knows: the messages before the run */
 };
 
 /* Takes the chunk; NULL is nothing. */
@@ -69,7 +69,8 @@ void part_send(struct chunks *chunks, tn_value part);
 void content_send(struct chunks *chunks, tn_value content);
 void text_send(struct chunks *chunks, tn_value text);
 
-/* A fingerprint: FNV-1a of the text, plus that of each other part. Only equal contents of one answer would be missed. */
+/* A fingerprint: FNV-1a of the text, plus that of each other part. Only equal contents of one answer would be missed.
+ */
 #define PRINT_START UINT64_C(0xcbf29ce484222325)
 uint64_t print_add(uint64_t print, const char *text, uint64_t length);
 uint64_t print_of_part(tn_value part);
@@ -84,6 +85,10 @@ void calls_stream_end(struct chunks *chunks, const struct stream *stream, bool d
 void calls_start(struct chunks *chunks, tn_value tool_call);
 /* A message of the type tool. */
 void calls_result(struct chunks *chunks, tn_value message);
+/* The client gets no more of the call with this id. */
+void calls_end(struct chunks *chunks, const char *id);
+/* What a tool has returned, from the content of its message. A new reference. */
+tn_value calls_output(tn_value content);
 /* The calls of the client's parts. */
 void calls_read(struct chunks *chunks, tn_value parts);
 /* The call that an interrupt is about; one is made if there is none. NULL if memory runs out. */

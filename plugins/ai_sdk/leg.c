@@ -22,7 +22,7 @@ struct leg {
     char *message_id;
     struct reader *readers;
     struct tn_text_buffer log;
-    uint64_t dropped;  /* bytes of the answer before the log */
+    uint64_t dropped;   /* bytes of the answer before the log */
     uint64_t continues; /* the position from which a client that has sent `parts` reads */
     bool ended, aborted;
 };
@@ -192,8 +192,8 @@ static const char headers[] = "{\"connection\": \"keep-alive\", \"x-vercel-ai-ui
 
 bool leg_add_reader(struct leg *leg, uint64_t request, bool from_start) {
     struct reader *reader = serving_alloc(sizeof *reader);
-    tn_value response = tn_build("{s:i, s:V, s:s}", "status", 200, "headers",
-                                 tn_from_json(headers, sizeof headers - 1), "stream", "events");
+    tn_value response = tn_build("{s:i, s:V, s:s}", "status", 200, "headers", tn_from_json(headers, sizeof headers - 1),
+                                 "stream", "events");
     int32_t status = reader != NULL && response != NULL
                          ? leg->legs->serving->server->respond(tn.host, request, response)
                          : TN_NO_MEMORY;
@@ -216,8 +216,7 @@ static void report_started(struct leg *leg, tn_value error) {
     if (on_started != NULL) on_started(leg->options.user, error == NULL ? leg : NULL, error);
 }
 
-/* "@ada:0193…" is "0193…": the client needs no name of its owner. */
-static const char *id_without_owner(const char *id) {
+const char *id_without_owner(const char *id) {
     const char *colon = strrchr(id, ':');
     return *id == '@' && colon != NULL ? colon + 1 : id;
 }

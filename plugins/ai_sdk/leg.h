@@ -5,8 +5,9 @@
  *                    │ GET …/stream                               │ the slowest one is LEG_BEHIND_MAX behind:
  *                    └─▶ reader_add at the start of the log       └─▶ the run waits
  *
- * The leg keeps what it has sent until the run ends, so that a client that has lost its connection reads the answer from
- * its start: the host keeps only the last events of a run. A run continues when all of its clients have gone. [loop]
+ * The leg keeps what it has sent until the run ends, so that a client that has lost its connection reads the answer
+ * from its start: the host keeps only the last events of a run. A run continues when all of its clients have gone.
+ * [loop]
  */
 #ifndef AI_SDK_LEG_H
 #define AI_SDK_LEG_H
@@ -27,7 +28,7 @@ void legs_free(struct legs *legs); /* forgets the runs, which continue. NULL is 
 struct leg_options {
     uint64_t caller;
     const struct serving_graph *graph;
-    const char *message_id; /* NULL: made of the id of the run */
+    const char *message_id;      /* NULL: made of the id of the run */
     tn_value known, parts, used; /* as in chunks.h */
     /* Once: the run has started, or `error` says why not; the leg is freed then. */
     void (*on_started)(void *user, struct leg *leg, tn_value error);
@@ -42,6 +43,9 @@ struct leg *leg_follow(struct legs *legs, const char *run_id, const struct leg_o
 void leg_forget(struct leg *leg);
 /* The leg of a run; NULL: there is none, or it has ended. */
 struct leg *legs_lookup(struct legs *legs, const char *run_id);
+
+/* "@ada:0193…" is "0193…": the client needs no name of its owner. */
+const char *id_without_owner(const char *id);
 
 /* True if a reader can still begin at the start of the answer. */
 bool leg_is_whole(const struct leg *leg);

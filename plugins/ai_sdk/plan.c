@@ -45,11 +45,23 @@ static void plan_start_take(struct chat_plan *plan, const struct chat_request *r
 
 static const char *state_of(tn_value part) { return tn_get_text(part, "state", ""); }
 
+/* An id of an interrupt can come again in a later step, so an approval counts only for the call that the person saw. */
+static bool part_is_of_approval(tn_value part, tn_value interrupt) {
+    tn_value payload = tn_get(interrupt, "payload"), tool = tn_get(payload, "tool"), input;
+    const char *name = part_tool_name(part);
+    if (name == NULL || tn.value->equal(tn_get(tn_get(part, "approval"), "id"), tn_get(interrupt, "id")) == 0)
+        return false;
+    if (tool == NULL) return true;
+    input = tn_call_arguments(payload);
+    bool same = serving_is(tool, name) && tn.value->equal(tn_get(part, "input"), input) != 0;
+    tn_release(input);
+    return same;
+}
+
 static tn_value approval_answer(const struct chat_request *request, tn_value interrupt) {
-    tn_value id = tn_get(interrupt, "id");
     for (uint64_t i = 0, count = tn.value->count(request->parts); i < count; i++) {
         tn_value part = tn.value->at(request->parts, i), approval = tn_get(part, "approval");
-        if (part_tool_name(part) == NULL || tn.value->equal(tn_get(approval, "id"), id) == 0) continue;
+        if (!part_is_of_approval(part, interrupt)) continue;
         if (tn.value->kind(tn_get(approval, "approved")) != TN_BOOL) continue;
         if (interrupt_is_pause(interrupt)) return serving_true(tn_get(approval, "approved")) ? tn_bool(1) : NULL;
         return tn_build("{s:v, s:v*}", "approved", tn_get(approval, "approved"), "reason", tn_get(approval, "reason"));
@@ -58,14 +70,14 @@ static tn_value approval_answer(const struct chat_request *request, tn_value int
 }
 
 static bool part_is_of_tool(tn_value part, tn_value interrupt) {
-    tn_value payload = tn_get(interrupt, "payload"), input;
+    tn_value tool = interrupt_client_tool(interrupt), input;
     const char *name = part_tool_name(part);
     char id[256];
     (void)snprintf(id, sizeof id, CALL_OF_TOOL "%.200s", tn_get_text(interrupt, "id", ""));
     if (name == NULL || strncmp(state_of(part), "output-", 7) != 0) return false;
     if (serving_is(tn_get(part, "toolCallId"), id)) return true;
-    input = tn_call_arguments(payload);
-    bool same = serving_is(tn_get(payload, "tool"), name) && tn.value->equal(tn_get(part, "input"), input) != 0;
+    input = tn_call_arguments(tool);
+    bool same = serving_is(tn_get(tool, "tool"), name) && tn.value->equal(tn_get(part, "input"), input) != 0;
     tn_release(input);
     return same;
 }
@@ -95,7 +107,8 @@ static tn_value answer_of(const struct chat_request *request, tn_value interrupt
     tn_value given = tn_get_key(request->answers, tn_get(interrupt, "id"));
     if (given != NULL) return tn_retain(given);
     if (serving_ask_is_approval(interrupt)) return approval_answer(request, interrupt);
-    return interrupt_is_client_tool(interrupt) ? tool_answer(request, interrupt) : question_answer(interrupt, text);
+    return interrupt_client_tool(interrupt) != NULL ? tool_answer(request, interrupt)
+                                                    : question_answer(interrupt, text);
 }
 
 /* {id: answer} of what the thread waits for; NULL if the request answers nothing. */
@@ -145,7 +158,8 @@ static tn_value part_of_call(tn_value parts, tn_value call) {
         const char *id = tn_get_text(part, "toolCallId", ""), *state = state_of(part);
         bool ended = strcmp(state, "output-available") == 0 || strcmp(state, "output-error") == 0;
         if (!ended || part_tool_name(part) == NULL || strncmp(id, own, length) != 0) continue;
-        if (id[length] == '\0' || (id[length] == '.' && strspn(id + length + 1, "0123456789") == strlen(id + length + 1)))
+        if (id[length] == '\0' ||
+            (id[length] == '.' && strspn(id + length + 1, "0123456789") == strlen(id + length + 1)))
             return part;
     }
     return NULL;
@@ -177,8 +191,8 @@ static void plan_outputs(struct chat_plan *plan, const struct chat_request *requ
     tn_release(made);
 }
 
-static void plan_continue(struct chat_plan *plan, const struct chat_request *request,
-                          const struct serving_graph *graph, tn_value thread, tn_value state) {
+static void plan_continue(struct chat_plan *plan, const struct chat_request *request, const struct serving_graph *graph,
+                          tn_value thread, tn_value state) {
     if (thread == NULL) {
         refuse(plan, 404, "The chat does not exist, so its answer cannot be continued. Send a message of the user.");
     } else if (serving_is(tn_get(thread, "status"), "done")) {
@@ -231,8 +245,8 @@ static bool content_is_empty(tn_value content) {
     return tn_chars(content, &length) != NULL ? length == 0 : tn.value->count(content) == 0;
 }
 
-static void plan_messages(struct chat_plan *plan, const struct chat_request *request,
-                          const struct serving_graph *graph, bool unfinished, tn_value state, bool fresh) {
+static void plan_messages(struct chat_plan *plan, const struct chat_request *request, const struct serving_graph *graph,
+                          bool unfinished, tn_value state, bool fresh) {
     tn_value messages = tn_get(state, graph->channel), list = tn_build("[]");
     uint64_t from = first_discarded(request, messages, unfinished);
     uint64_t earlier = fresh ? tn.value->count(request->history) : 0;

@@ -40,8 +40,7 @@ static tn_value data_part(struct chat_request *request, const char *url, uint64_
     static const char mark[] = ";base64,";
     const char *data = strstr(url, mark);
     uint64_t left = data != NULL ? length - (uint64_t)(data - url) - (sizeof mark - 1) : 0;
-    if (data == NULL || strchr(url, ',') != data + sizeof mark - 2 ||
-        !tn_is_base64(data + sizeof mark - 1, left)) {
+    if (data == NULL || strchr(url, ',') != data + sizeof mark - 2 || !tn_is_base64(data + sizeof mark - 1, left)) {
         (void)refuse(request, "A file part has a data: URL that is not valid base64 (`data:TYPE;base64,DATA`).");
         return NULL;
     }
@@ -145,7 +144,7 @@ static bool check_message(struct chat_request *request, tn_value message) {
 static bool read_earlier(struct chat_request *request, tn_value message) {
     tn_value parts = tn_get(message, "parts"), content = tn_build("[]");
     bool user = serving_is(tn_get(message, "role"), "user"), valid = true;
-    if (serving_is(tn_get(message, "role"), "system")) { /* the author of the graph decides what the model is told */
+    if (serving_is(tn_get(message, "role"), "system")) { /* the author of the graph writes the instructions */
         tn_release(content);
         return true;
     }
@@ -205,7 +204,8 @@ bool chat_request_read(struct chat_request *request, tn_value body, tn_value que
     uint64_t length = 0;
     tn_value input = tn_get(body, "input");
     const char *trigger = tn_get_text(body, "trigger", "submit-message");
-    *request = (struct chat_request){.body = tn_retain(body), .history = tn_build("[]"), .used = tn_build("{}")};
+    *request = (struct chat_request){
+        .body = tn_retain(body), .query = tn_retain(query), .history = tn_build("[]"), .used = tn_build("{}")};
     if (tn.value->kind(body) != TN_OBJECT) return refuse(request, "The body must be a JSON object {id, messages}.");
     request->chat_id = tn_chars(tn_get(body, "id"), &length);
     if (request->chat_id == NULL || !chat_id_is_valid(request->chat_id, length))
@@ -227,11 +227,13 @@ static bool content_is_text(tn_value content) {
 
 bool chat_request_fits(struct chat_request *request, const struct serving_graph *graph) {
     if (graph->input == SERVING_MESSAGES || content_is_text(tn_get(request->user, "content"))) return true;
-    return refuse(request, "The graph `%.100s` accepts only texts, because it has no channel of messages.", graph->name);
+    return refuse(request, "The graph `%.100s` accepts only texts, because it has no channel of messages.",
+                  graph->name);
 }
 
 void chat_request_finish(struct chat_request *request) {
     tn_release(request->body);
+    tn_release(request->query);
     tn_release(request->user);
     tn_release(request->history);
     tn_release(request->answers);

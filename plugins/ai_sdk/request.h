@@ -9,17 +9,17 @@
 
 #include <serving.h>
 
-#define CHAT_ID_MAX       128    /* bytes of the id of a chat */
-#define CHAT_MESSAGES_MAX 10000  /* of a body */
-#define CHAT_PARTS_MAX    10000  /* of a message */
+#define CHAT_ID_MAX       128   /* bytes of the id of a chat */
+#define CHAT_MESSAGES_MAX 10000 /* of a body */
+#define CHAT_PARTS_MAX    10000 /* of a message */
 #define CHAT_BODY_MAX     (32u << 20)
 
 struct chat_request {
-    const char *chat_id, *graph; /* graph: NULL if the client names none. Borrowed from the body */
-    tn_value body;
+    const char *chat_id, *graph; /* graph: NULL if the client names none. Borrowed from body and query */
+    tn_value body, query;
     bool regenerate;
-    tn_value user;          /* {type: user, id, content}: what the person has said; NULL if `parts` continue an answer */
-    tn_value history;       /* the messages before it, for a thread that does not exist yet */
+    tn_value user;    /* {type: user, id, content}: what the person has said; NULL if `parts` continue an answer */
+    tn_value history; /* the messages before it, for a thread that does not exist yet */
     const char *message_id; /* of the answer that is continued */
     tn_value parts;         /* of the answer that is continued; borrowed; or NULL */
     tn_value answers;       /* {id of an interrupt: answer}: parts data-answer */

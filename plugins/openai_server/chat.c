@@ -206,7 +206,8 @@ static void TN_ABI on_asked(void *user, int32_t status, tn_value value) {
         chat_refuse(chat, &error);
         return;
     }
-    tn_value answers = answers_of(chat, tn_get(tn_get(value, "report"), "interrupts"), run_id);
+    tn_value report = tn_get(value, "report"), answers = answers_of(chat, tn_get(report, "interrupts"), run_id);
+    openai_answer_begin(&chat->request, tn_get(report, "state"), NULL); /* calls are not shown */
     chat_run(chat, "run/answer", tn_build("{s:s, s:V}", "run_id", run_id, "answers", answers));
 }
 
@@ -242,7 +243,7 @@ void chat_post(struct exchange *exchange) {
     struct openai_error error = {0};
     struct chat *chat = serving_alloc(sizeof *chat);
     if (chat == NULL) {
-        (void)exchange->openai->serving.server->abort(tn.host, exchange->number);
+        exchange_abort(exchange);
         return;
     }
     chat->exchange = exchange;
@@ -259,4 +260,5 @@ void chat_post(struct exchange *exchange) {
     chat->events.user = chat;
     chat->lookup =
         serving_graph_named(&exchange->openai->serving, exchange->caller, chat->request.model, on_graphs, chat);
+    if (chat->lookup == NULL) exchange_abort(exchange);
 }

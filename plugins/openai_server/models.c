@@ -57,10 +57,12 @@ static void on_one(void *user, tn_value graphs, tn_value of) {
 void models_list(struct exchange *exchange) {
     exchange->on_event = models_event;
     exchange->object = serving_graphs(&exchange->openai->serving, exchange->caller, on_list, exchange);
+    if (exchange->object == NULL) exchange_abort(exchange);
 }
 
 void models_get(struct exchange *exchange) {
     exchange->on_event = models_event;
     exchange->object = serving_graph_named(&exchange->openai->serving, exchange->caller, exchange_param(exchange, "id"),
                                            on_one, exchange);
+    if (exchange->object == NULL) exchange_abort(exchange);
 }

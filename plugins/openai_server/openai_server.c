@@ -60,6 +60,10 @@ void exchange_reply(struct exchange *exchange, int32_t status, tn_value json) {
     tn_release(response);
 }
 
+void exchange_abort(struct exchange *exchange) {
+    (void)exchange->openai->serving.server->abort(tn.host, exchange->number);
+}
+
 void exchange_refuse(struct exchange *exchange, const struct openai_error *error) {
     exchange_reply(exchange, error->status, openai_error_json(error));
 }

@@ -24,8 +24,10 @@
 #define TOOLS_MAX      128u
 #define INPUT_KEPT_MAX (256u << 10) /* bytes of the input that input_items returns */
 #define LOG_MAX        (8u << 20)   /* bytes of the events of one response, roughly */
-#define ENDED_MAX      100u         /* responses that have ended, and whose events are kept */
-#define RESPONSES_MAX  4096u        /* responses that run */
+#define LOGS_MAX       (256u << 20) /* of all of them; beyond it, each may have LOG_LEAST */
+#define LOG_LEAST      (256u << 10)
+#define ENDED_MAX      100u  /* responses that have ended, and whose events are kept */
+#define RESPONSES_MAX  4096u /* responses that run */
 
 /* ---- Errors ---- */
 
@@ -60,13 +62,16 @@ struct openai_request {
     tn_value tool_names;  /* new */
     tn_value metadata;    /* new: metadata of the run */
     tn_value items;       /* new: of a response: the items of the input */
-    char last_input[64];  /* id of the last message */
+    tn_value asked;       /* new: the interrupts that are answered, or NULL */
+    char last_input[80];  /* id of the last message */
 };
 
 /* False, with the error. `id`: what the ids of the messages begin with. */
 bool openai_read_chat(tn_value body, struct openai_request *request, struct openai_error *error);
 bool openai_read_response(tn_value body, const char *id, struct openai_request *request, struct openai_error *error);
 void openai_request_finish(struct openai_request *request);
+/* A run that has asked continues with this state: what is in it now is not new. */
+void openai_answer_begin(struct openai_request *request, tn_value state, tn_value interrupts);
 /* The channels of a run of this graph: new; NULL with the error. `before`: messages before these, or NULL. */
 tn_value openai_input(const struct openai_request *request, const struct serving_graph *graph, tn_value before,
                       struct openai_error *error);
@@ -102,10 +107,12 @@ void chat_events_item(void *events, const struct serving_item *item); /* a servi
 void chat_events_close(struct chat_events *events);
 
 /* A response. */
+#define RESPONSE_ID_MAX 64
+
 enum response_part { PART_NONE, PART_TEXT, PART_REFUSAL, PART_REASONING };
 
 struct response_events {
-    char id[48];
+    char id[RESPONSE_ID_MAX];
     char *model;
     int64_t created, completed;
     tn_value echo; /* members of the request that a Response repeats */
@@ -143,7 +150,8 @@ struct openai {
     struct exchange *exchanges[256]; /* by the number of the request */
     struct response *responses;      /* the newest first */
     uint32_t running, ended;
-    int64_t started; /* seconds */
+    uint64_t log_size; /* of all responses */
+    int64_t started;   /* seconds */
 };
 
 /* A request of a client, from its first event to CLOSED. */
@@ -169,6 +177,7 @@ exchange_begin models_list, models_get, chat_post, response_post, response_get, 
 /* Takes the value. */
 void exchange_reply(struct exchange *exchange, int32_t status, tn_value json);
 void exchange_refuse(struct exchange *exchange, const struct openai_error *error);
+void exchange_abort(struct exchange *exchange); /* memory ran out */
 const char *exchange_param(const struct exchange *exchange, const char *name);
 
 #endif

@@ -296,9 +296,17 @@ static bool read_common(tn_value body, struct openai_request *request, struct op
            read_metadata(body, request, error);
 }
 
+void openai_answer_begin(struct openai_request *request, tn_value state, tn_value interrupts) {
+    request->asked = tn_retain(interrupts);
+    tn_value messages = tn_get(state, "messages");
+    uint64_t count = tn.value->count(messages);
+    const char *id = count > 0 ? tn_get_text(tn.value->at(messages, count - 1), "id", NULL) : NULL;
+    if (id != NULL) (void)snprintf(request->last_input, sizeof request->last_input, "%s", id);
+}
+
 void openai_request_finish(struct openai_request *request) {
-    const tn_value values[] = {request->messages,   request->answers,  request->tools,
-                               request->tool_names, request->metadata, request->items};
+    const tn_value values[] = {request->messages, request->answers, request->tools, request->tool_names,
+                               request->metadata, request->items,   request->asked};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) tn_release(values[i]);
     *request = (struct openai_request){0};
 }

@@ -40,11 +40,22 @@ static void response_unlink(struct response *response) {
         response->openai->running--;
 }
 
+static void follower_remove(struct follower *follower) {
+    struct follower **at = &follower->response->followers;
+    while (*at != follower) at = &(*at)->next;
+    *at = follower->next;
+    follower->exchange->object = NULL;
+    follower->exchange->on_event = NULL;
+    serving_free(follower);
+}
+
 void response_free(struct response *response) {
+    while (response->followers != NULL) follower_remove(response->followers);
     response_unlink(response);
     serving_run_close(response->run);
     serving_items_free(response->items);
     response_events_close(&response->events);
+    response->openai->log_size -= response->log_size;
     tn_release(response->log);
     serving_free(response->owner);
     serving_free(response);
@@ -81,15 +92,6 @@ static void response_look_unused(struct response *response) {
 
 static const tn_server_draft *server_of(const struct response *response) { return response->openai->serving.server; }
 
-static void follower_remove(struct follower *follower) {
-    struct follower **at = &follower->response->followers;
-    while (*at != follower) at = &(*at)->next;
-    *at = follower->next;
-    follower->exchange->object = NULL;
-    follower->exchange->on_event = NULL;
-    serving_free(follower);
-}
-
 /* The run waits for the client that has started it, unless it runs in the background. */
 static void response_look_full(struct response *response) {
     bool full = false;
@@ -103,7 +105,10 @@ static void response_look_full(struct response *response) {
 }
 
 static void send_event(struct follower *follower, tn_value event) {
-    tn_value sent = tn_build("{s:v, s:v}", "event", tn_get(event, "type"), "data", event);
+    tn_value data = tn_retain(event);
+    if (follower->shift > 0)
+        data = tn_set_take(data, "sequence_number", tn_int((int64_t)(follower->position + follower->shift)));
+    tn_value sent = tn_build("{s:v, s:V}", "event", tn_get(event, "type"), "data", data);
     if (sent != NULL &&
         server_of(follower->response)->event(tn.host, follower->exchange->number, sent) == TN_SERVER_FULL)
         follower->full = true;
@@ -180,7 +185,12 @@ bool response_follow(struct response *response, struct exchange *exchange, bool 
                                   .position = position,
                                   .streams = streams,
                                   .first = first};
+    uint64_t end = response->log_first + tn.value->count(response->log);
     if (position < response->log_first) follower->position = response->log_first;
+    if (response->ended && end > 0 && position >= end) {
+        follower->position = end - 1;
+        follower->shift = position - follower->position;
+    }
     response->followers = follower;
     exchange->object = follower;
     exchange->on_event = follower_event;
@@ -201,16 +211,33 @@ static uint64_t event_size(tn_value event) {
     return 512 + length;
 }
 
+static void log_add(struct response *response, int64_t size) {
+    response->log_size += (uint64_t)size;
+    response->openai->log_size += (uint64_t)size;
+}
+
 static void log_trim(struct response *response) {
     uint64_t count = tn.value->count(response->log), cut = count / 2;
-    if (response->log_size <= LOG_MAX || cut == 0) return;
-    for (uint64_t i = 0; i < cut; i++) response->log_size -= event_size(tn.value->at(response->log, i));
+    uint64_t most = response->openai->log_size > LOGS_MAX ? LOG_LEAST : LOG_MAX;
+    if (response->log_size <= most || cut == 0) return;
+    for (uint64_t i = 0; i < cut; i++) log_add(response, -(int64_t)event_size(tn.value->at(response->log, i)));
     if (tn.value->splice(&response->log, 0, cut, NULL) == TN_OK) response->log_first += cut;
+}
+
+/* Of a response that cannot be asked for later, only a client that follows its events needs them. */
+static bool response_keeps_events(const struct response *response) {
+    bool streams = response->store;
+    for (const struct follower *at = response->followers; at != NULL; at = at->next) streams |= at->streams;
+    return streams;
 }
 
 static void on_event(void *user, tn_value event) {
     struct response *response = user;
-    response->log_size += event_size(event);
+    if (!response_keeps_events(response)) {
+        response->log_first++;
+        return;
+    }
+    log_add(response, (int64_t)event_size(event));
     (void)tn_append_take(&response->log, tn_retain(event));
     for (struct follower *follower = response->followers, *next; follower != NULL; follower = next) {
         next = follower->next;
@@ -247,7 +274,7 @@ static void refuse_all(struct response *response, tn_value of) {
     response_free(response);
 }
 
-/* The host ends, and the run can be continued: nobody waits for it in this process. */
+/* The host ends, and the run can be continued: no client waits for it in this process. */
 static void stop_all(struct response *response) {
     struct openai_error error = {.status = 503, .type = "server_error", .code = "service_unavailable"};
     (void)snprintf(error.text, sizeof error.text, "the server is about to end; GET the response later to continue it");
@@ -281,10 +308,11 @@ static void on_run_end(void *user, tn_value report) {
 static const struct serving_run_handler run_handler = {on_started, on_run_event, on_run_end};
 
 static bool response_open_items(struct response *response, const struct serving_graph *graph, const char *last_input,
-                                tn_value tool_names) {
+                                tn_value tool_names, tn_value asked) {
     struct serving_items_options options = {.graph = graph,
                                             .last_input = last_input,
                                             .client_tools = tool_names,
+                                            .asked = asked,
                                             .handler = response_events_item,
                                             .user = &response->events};
     response->events.handler = on_event;
@@ -296,7 +324,7 @@ static bool response_open_items(struct response *response, const struct serving_
 bool response_run(struct response *response, const struct serving_graph *graph, const struct openai_request *request,
                   const char *method, tn_value params, uint64_t sequence) {
     response->log_first = sequence;
-    if (response_open_items(response, graph, request->last_input, request->tool_names))
+    if (response_open_items(response, graph, request->last_input, request->tool_names, request->asked))
         response->run =
             serving_run_start(&response->openai->serving, response->caller, method, params, &run_handler, response);
     else
@@ -309,7 +337,7 @@ void response_replay(struct response *response, const struct serving_graph *grap
     tn_value writes = messages != NULL && graph->channel != NULL
                           ? tn_set_take(tn_build("{}"), graph->channel, tn_retain(messages))
                           : NULL;
-    if (!response_open_items(response, graph, last_input, NULL)) return;
+    if (!response_open_items(response, graph, last_input, NULL, NULL)) return;
     response->started = true;
     response_events_begin(&response->events, 0);
     if (writes != NULL) {

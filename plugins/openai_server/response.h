@@ -15,6 +15,7 @@ struct follower {
     struct exchange *exchange;
     struct response *response;
     uint64_t position; /* number of the next event */
+    uint64_t shift;    /* is added to the numbers that this client receives */
     bool streams;      /* it receives events; otherwise the Response, when it has ended */
     bool begun, full;
     bool first; /* its request has started the run */
@@ -43,9 +44,12 @@ bool response_run(struct response *response, const struct serving_graph *graph, 
 /* The end without a run: its events are made from the saved conversation. */
 void response_replay(struct response *response, const struct serving_graph *graph, const char *last_input,
                      tn_value messages, tn_value report);
-/* The client receives the events from `position` on, or the Response when it has ended. The exchange is taken. */
+/*
+ * The client receives the events from the number `position` on, or the Response when it has ended. Behind the end it
+ * has events of another process: it receives the last one, which has the whole Response, as this number.
+ */
 bool response_follow(struct response *response, struct exchange *exchange, bool streams, uint64_t position, bool first);
-/* Forgets a response that nobody follows, with its run. */
+/* Forgets a response that no client follows, with its run. */
 void response_free(struct response *response);
 
 /*
@@ -56,7 +60,12 @@ typedef void response_then(struct exchange *exchange, struct response *response)
 void response_load(struct exchange *exchange, const char *id, int64_t after, response_then *then);
 void response_not_found(struct exchange *exchange, const char *id);
 
-/* {ID, document…} of a thread: what is saved in its metadata for responses; NULL if it is not a response. Borrowed. */
+/* What the metadata of a thread has for the response; NULL if it is not a response. Borrowed. */
 tn_value response_saved(tn_value thread);
+/* True if it is that of this response, and not of one that has answered it. */
+bool response_is_saved(tn_value saved, const char *id);
+/* The thread of `resp_ID` and of `resp_ID_N`: `resp_ID`; "-" if it is not the id of a response. And N, or 0. */
+void response_thread(const char *id, char out[RESPONSE_ID_MAX]);
+int64_t response_number(const char *id);
 
 #endif

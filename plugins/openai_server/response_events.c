@@ -51,7 +51,7 @@ tn_value response_events_value(const struct response_events *events) {
                   {"tools", "[]"},
                   {"top_p", "1"},
                   {"truncation", "\"disabled\""}};
-    tn_value made = tn_build("{s:s, s:s, s:I, s:s, s:b, s:v?, s:v?, s:s, s:v, s:{s:n, s:n}, s:{s:{s:s}}, s:v?}", "id",
+    tn_value made = tn_build("{s:s, s:s, s:I, s:s, s:b, s:v?, s:v?, s:s, s:v, s:{s:n, s:n}, s:{s:{s:s}}, s:v*}", "id",
                              events->id, "object", "response", "created_at", events->created, "status", events->status,
                              "background", (int)events->background, "error", events->error, "incomplete_details",
                              events->incomplete, "model", events->model, "output", events->output, "reasoning",
@@ -280,13 +280,13 @@ static void send_item_take(struct response_events *events, const char *type, uin
     send_take(events, type, more);
 }
 
-static void send_arguments(struct response_events *events, const char *kind, uint64_t index, tn_value arguments,
-                           const char *name) {
-    char type[80];
-    (void)snprintf(type, sizeof type, "response.%s_arguments.delta", kind);
-    send_item_take(events, type, index, tn_build("{s:v}", "delta", arguments));
-    (void)snprintf(type, sizeof type, "response.%s_arguments.done", kind);
-    send_item_take(events, type, index, tn_build("{s:s, s:v}", "name", name, "arguments", arguments));
+/* `name` is that of a function; NULL: of a call that has been executed here. */
+static void send_arguments(struct response_events *events, uint64_t index, tn_value arguments, const char *name) {
+    bool function = name != NULL;
+    send_item_take(events, function ? "response.function_call_arguments.delta" : "response.mcp_call_arguments.delta",
+                   index, tn_build("{s:v}", "delta", arguments));
+    send_item_take(events, function ? "response.function_call_arguments.done" : "response.mcp_call_arguments.done",
+                   index, tn_build("{s:s*, s:v}", "name", name, "arguments", arguments));
 }
 
 static void add_call(struct response_events *events, tn_value call) {
@@ -299,7 +299,7 @@ static void add_call(struct response_events *events, tn_value call) {
                                                     "type", "mcp_call", "status", "in_progress", "name", name,
                                                     "arguments", "", "server_label", events->model));
     send_item_take(events, "response.mcp_call.in_progress", index, tn_build("{}"));
-    send_arguments(events, "mcp_call", index, arguments, name);
+    send_arguments(events, index, arguments, NULL);
     tn_value item = tn_retain(tn.value->at(events->output, index));
     if (item != NULL) item = tn_set_take(item, "arguments", tn_retain(arguments));
     tn_value items = item != NULL ? tn_build("[V]", item) : NULL;
@@ -352,7 +352,7 @@ static void add_function_call(struct response_events *events, const char *call_i
     uint64_t index =
         add_item_take(events, tn_build("{s:v, s:s, s:s, s:s, s:s, s:s}", "id", id, "type", "function_call", "status",
                                        "in_progress", "call_id", call_id, "name", name, "arguments", ""));
-    send_arguments(events, "function_call", index, arguments, name);
+    send_arguments(events, index, arguments, name);
     finish_item_take(events, index,
                      tn_build("{s:V, s:s, s:s, s:s, s:s, s:V}", "id", id, "type", "function_call", "status",
                               "completed", "call_id", call_id, "name", name, "arguments", arguments));

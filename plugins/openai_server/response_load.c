@@ -5,11 +5,12 @@
  * run was interrupted by the end of its host is continued.
  */
 #include "response.h"
+#include <stdlib.h>
 #include <tenon/message.h>
 
 struct load {
     struct exchange *exchange;
-    char *id;
+    char *id, thread_id[RESPONSE_ID_MAX];
     int64_t after;
     response_then *then;
     struct serving_lookup *lookup; /* open */
@@ -63,6 +64,35 @@ tn_value response_saved(tn_value thread) {
     return tn.value->kind(saved) == TN_OBJECT ? saved : NULL;
 }
 
+/* The place of `_N` in the id, or its end; NULL if it is not the id of a response. */
+static const char *number_of(const char *id) {
+    size_t digits = strncmp(id, "resp_", 5) == 0 ? strspn(id + 5, "0123456789abcdef") : 0;
+    const char *end = id + 5 + digits;
+    if (digits != 32) return NULL;
+    bool numbered = *end == '_' && end[1] >= '1' && end[1] <= '9' && strspn(end + 1, "0123456789") == strlen(end + 1);
+    return *end == '\0' || (numbered && strlen(end) < 12) ? end : NULL;
+}
+
+void response_thread(const char *id, char out[RESPONSE_ID_MAX]) {
+    const char *end = number_of(id);
+    (void)snprintf(out, RESPONSE_ID_MAX, "%.*s", end != NULL ? (int)(end - id) : 1, end != NULL ? id : "-");
+}
+
+int64_t response_number(const char *id) {
+    const char *end = number_of(id);
+    return end != NULL && *end == '_' ? strtoll(end + 1, NULL, 10) : 0;
+}
+
+bool response_is_saved(tn_value saved, const char *id) { return tn_get_int(saved, "number", 0) == response_number(id); }
+
+/* True if another request has loaded it meanwhile: this one has it, too. */
+static bool load_is_known(struct load *load) {
+    struct response *known = response_find(load->exchange, load->id);
+    response_then *then = load->then;
+    if (known != NULL) then(load_end(load), known);
+    return known != NULL;
+}
+
 /* ---- A response that has ended ---- */
 
 /* The messages behind the last one of the input: new. */
@@ -93,6 +123,7 @@ static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
     const char *last_input = tn_get_text(saved, "last_input", "");
     struct serving_graph graph;
     load->call = 0;
+    if (load_is_known(load)) return;
     if (status != TN_OK) {
         load_refuse(load, value);
         return;
@@ -130,8 +161,8 @@ static void load_resume(struct load *load) {
     serving_graph_read(load->graph, &graph);
     struct response *response =
         response_new(load->exchange, load->id, tn_get_text(saved, "model", ""), tn_get(saved, "echo"), true);
-    tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", graph.document, "config", "thread_id", load->id,
-                               "modes", tn_from_json(SERVING_MODES, strlen(SERVING_MODES)));
+    tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", graph.document, "config", "thread_id",
+                               load->thread_id, "modes", tn_from_json(SERVING_MODES, strlen(SERVING_MODES)));
     if (response != NULL) {
         response->events.created = tn_get_int(saved, "created", 0);
         response->events.background = serving_true(tn_get(saved, "background"));
@@ -156,6 +187,7 @@ static void on_graphs(void *user, tn_value graphs, tn_value of) {
     struct load *load = user;
     const char *status = tn_get_text(load->thread, "status", "");
     load->lookup = NULL;
+    if (load_is_known(load)) return;
     load->graph = tn_retain(serving_graph_find(graphs, tn_get_text(response_saved(load->thread), "model", "")));
     if (load->graph == NULL)
         load_refuse(load, of);
@@ -163,25 +195,25 @@ static void on_graphs(void *user, tn_value graphs, tn_value of) {
         load_resume(load);
     else
         serving_call_take(&load->exchange->openai->serving, load->exchange->caller, "thread/state",
-                          tn_build("{s:s}", "thread_id", load->id), on_state, load, &load->call);
+                          tn_build("{s:s}", "thread_id", load->thread_id), on_state, load, &load->call);
 }
 
 static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
     struct load *load = user;
     load->call = 0;
-    if (status != TN_OK || response_saved(value) == NULL) {
+    if (status != TN_OK || response_saved(value) == NULL || !response_is_saved(response_saved(value), load->id)) {
         load_refuse(load, status != TN_OK ? value : NULL);
         return;
     }
     load->thread = tn_retain(value);
     load->lookup = serving_graph_named(&load->exchange->openai->serving, load->exchange->caller,
                                        tn_get_text(response_saved(value), "model", ""), on_graphs, load);
+    if (load->lookup == NULL) exchange_abort(load->exchange);
 }
 
 void response_load(struct exchange *exchange, const char *id, int64_t after, response_then *then) {
     struct response *known = response_find(exchange, id);
-    struct load *load =
-        known == NULL && strncmp(id, "resp_", 5) == 0 && strlen(id) < 48 ? serving_alloc(sizeof *load) : NULL;
+    struct load *load = known == NULL && number_of(id) != NULL ? serving_alloc(sizeof *load) : NULL;
     if (known != NULL) {
         then(exchange, known);
         return;
@@ -191,8 +223,9 @@ void response_load(struct exchange *exchange, const char *id, int64_t after, res
         return;
     }
     *load = (struct load){.exchange = exchange, .id = serving_text_copy(id), .after = after, .then = then};
+    response_thread(id, load->thread_id);
     exchange->object = load;
     exchange->on_event = load_event;
-    serving_call_take(&exchange->openai->serving, exchange->caller, "thread/get", tn_build("{s:s}", "thread_id", id),
-                      on_thread, load, &load->call);
+    serving_call_take(&exchange->openai->serving, exchange->caller, "thread/get",
+                      tn_build("{s:s}", "thread_id", load->thread_id), on_thread, load, &load->call);
 }

@@ -2,6 +2,7 @@
  * response_routes.c - reading, cancelling and deleting responses, and the items of their input.
  */
 #include "response.h"
+#include <stdlib.h>
 
 /* ---- GET /v1/responses/{id} ---- */
 
@@ -21,15 +22,17 @@ static int64_t query_number(const struct exchange *exchange, const char *name, i
 static void get_then(struct exchange *exchange, struct response *response) {
     const char *stream = query(exchange, "stream");
     int64_t after = query_number(exchange, "starting_after", -1);
-    uint64_t last = response->log_first + tn.value->count(response->log), from = (uint64_t)(after + 1);
+    uint64_t from = (uint64_t)(after + 1);
     if (stream == NULL || strcmp(stream, "true") != 0) {
         exchange_reply(exchange, 200, response_events_value(&response->events));
         return;
     }
-    /* Behind its end, a client has events of another process: the last one has the whole response. */
-    if (response->ended && from >= last && last > 0) from = last - 1;
-    if (!response_follow(response, exchange, true, from, false))
-        (void)exchange->openai->serving.server->abort(tn.host, exchange->number);
+    if (response->ended && from < response->log_first && response->followers == NULL) {
+        response_free(response); /* its first events were dropped: they are made again */
+        response_load(exchange, exchange_param(exchange, "id"), after, get_then);
+        return;
+    }
+    if (!response_follow(response, exchange, true, from, false)) exchange_abort(exchange);
 }
 
 void response_get(struct exchange *exchange) {
@@ -54,8 +57,7 @@ static void cancel_then(struct exchange *exchange, struct response *response) {
         return;
     }
     if (response->run != NULL && !response->ended) serving_run_cancel(response->run);
-    if (!response_follow(response, exchange, false, 0, false))
-        (void)exchange->openai->serving.server->abort(tn.host, exchange->number);
+    if (!response_follow(response, exchange, false, 0, false)) exchange_abort(exchange);
 }
 
 void response_cancel(struct exchange *exchange) {
@@ -80,12 +82,25 @@ static void call(struct exchange *exchange, const char *method, tn_value params,
     uint64_t *number = serving_alloc(sizeof *number);
     if (number == NULL) {
         tn_release(params);
-        (void)exchange->openai->serving.server->abort(tn.host, exchange->number);
+        exchange_abort(exchange);
         return;
     }
     exchange->object = number;
     exchange->on_event = call_event;
     serving_call_take(&exchange->openai->serving, exchange->caller, method, params, handler, exchange, number);
+}
+
+/* {thread_id} of the response in the path: new. */
+static tn_value thread_params(const struct exchange *exchange) {
+    char thread[RESPONSE_ID_MAX];
+    response_thread(exchange_param(exchange, "id"), thread);
+    return tn_build("{s:s}", "thread_id", thread);
+}
+
+/* What is saved of the response in the path; NULL if the thread is another one. */
+static tn_value saved_here(const struct exchange *exchange, int32_t status, tn_value thread) {
+    tn_value saved = status == TN_OK ? response_saved(thread) : NULL;
+    return saved != NULL && response_is_saved(saved, exchange_param(exchange, "id")) ? saved : NULL;
 }
 
 /* The error, or "not found". */
@@ -119,16 +134,16 @@ static void TN_ABI on_delete_found(void *user, int32_t status, tn_value value) {
     const char *id = exchange_param(exchange, "id");
     struct response *known = response_find(exchange, id);
     call_end(exchange);
-    if (status != TN_OK || response_saved(value) == NULL) { /* other threads are no responses */
+    if (saved_here(exchange, status, value) == NULL) {
         refuse_call(exchange, status != TN_OK ? value : NULL);
         return;
     }
     if (known != NULL && !known->ended && known->run != NULL) serving_run_cancel(known->run);
-    call(exchange, "thread/delete", tn_build("{s:s, s:b}", "thread_id", id, "force", 1), on_deleted);
+    call(exchange, "thread/delete", tn_set_take(thread_params(exchange), "force", tn_bool(1)), on_deleted);
 }
 
 void response_delete(struct exchange *exchange) {
-    call(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange_param(exchange, "id")), on_delete_found);
+    call(exchange, "thread/get", thread_params(exchange), on_delete_found);
 }
 
 /* ---- GET /v1/responses/{id}/input_items ---- */
@@ -179,7 +194,7 @@ static void reply_items(struct exchange *exchange, tn_value items, uint64_t limi
 static void TN_ABI on_items_found(void *user, int32_t status, tn_value value) {
     struct exchange *exchange = user;
     struct openai_error error = {0};
-    tn_value saved = status == TN_OK ? response_saved(value) : NULL, items = tn_get(saved, "items");
+    tn_value saved = saved_here(exchange, status, value), items = tn_get(saved, "items");
     int64_t limit = query_number(exchange, "limit", 20);
     call_end(exchange);
     if (saved == NULL) {
@@ -196,5 +211,5 @@ static void TN_ABI on_items_found(void *user, int32_t status, tn_value value) {
 }
 
 void response_input_items(struct exchange *exchange) {
-    call(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange_param(exchange, "id")), on_items_found);
+    call(exchange, "thread/get", thread_params(exchange), on_items_found);
 }

@@ -2,7 +2,8 @@
  * response_start.c - POST /v1/responses.
  *
  * A stored response is a thread with its id. One that continues another is a fork of that one's thread, so both can be
- * continued, and deleted, independently.
+ * continued, and deleted, independently. But an answer continues the thread that asked, because a fork has other tasks:
+ * `resp_ID` is then followed by `resp_ID_1`, and so on, and the thread is that of the last one.
  */
 #include "response.h"
 #include <tenon/message.h>
@@ -10,7 +11,7 @@
 struct start {
     struct exchange *exchange;
     struct openai_request request;
-    char id[48];
+    char id[RESPONSE_ID_MAX];
     struct serving_lookup *lookup; /* open */
     uint64_t call;                 /* open */
     tn_value graph, previous;      /* the thread of the previous response */
@@ -92,10 +93,10 @@ static tn_value if_short(tn_value value) {
 
 static tn_value saved_of(const struct start *start, const struct response *response) {
     const struct openai_request *request = &start->request;
-    return tn_build("{s:s, s:I, s:b, s:s, s:V*, s:V*, s:v*}", "model", request->model, "created",
-                    response->events.created, "background", (int)request->background, "last_input", request->last_input,
-                    "echo", if_short(response->events.echo), "items", if_short(request->items), "tools",
-                    request->tool_names);
+    return tn_build("{s:I, s:s, s:I, s:b, s:s, s:V*, s:V*, s:v*}", "number", response_number(start->id), "model",
+                    request->model, "created", response->events.created, "background", (int)request->background,
+                    "last_input", request->last_input, "echo", if_short(response->events.echo), "items",
+                    if_short(request->items), "tools", request->tool_names);
 }
 
 /* ---- The run ---- */
@@ -105,7 +106,9 @@ static tn_value config_of(const struct start *start, const struct response *resp
     tn_value metadata = tn_retain(start->request.metadata);
     if (metadata != NULL && start->request.store) metadata = tn_set_take(metadata, "openai", saved_of(start, response));
     tn_value config = tn_build("{s:V}", "metadata", metadata);
-    if (config != NULL && start->request.store) config = tn_set_take(config, "thread_id", tn_text(start->id));
+    char thread[RESPONSE_ID_MAX];
+    response_thread(start->id, thread);
+    if (config != NULL && start->request.store) config = tn_set_take(config, "thread_id", tn_text(thread));
     if (config != NULL && replaces) config = tn_set_take(config, "replace", tn_bool(1));
     return config;
 }
@@ -138,6 +141,7 @@ static void start_run(struct start *start, const char *method, const char *name,
     } else {
         tn_release(more);
     }
+    if (response != NULL) response_free(response);
     (void)snprintf(error.text, sizeof error.text, "too many responses are open; try again later");
     exchange_refuse(exchange, &error);
     start_free(start);
@@ -186,17 +190,33 @@ static tn_value answers_of(const struct start *start, struct openai_error *error
 }
 
 static void start_after(struct start *start) {
-    const char *status = tn_get_text(start->previous, "status", "");
+    start_new(start, strcmp(tn_get_text(start->previous, "status", ""), "done") != 0);
+}
+
+/* The response after one that has asked. */
+static void start_answer(struct start *start) {
     struct openai_error error = {0};
-    if (strcmp(status, "interrupted") == 0) {
-        tn_value answers = answers_of(start, &error);
-        if (answers != NULL)
-            start_run(start, "run/resume", "answers", answers, false);
-        else
-            start_refuse(start, &error);
+    char thread[RESPONSE_ID_MAX];
+    tn_value answers = answers_of(start, &error);
+    if (answers == NULL) {
+        start_refuse(start, &error);
         return;
     }
-    start_new(start, strcmp(status, "done") != 0);
+    response_thread(start->request.previous, thread);
+    (void)snprintf(start->id, sizeof start->id, "%.40s_%u", thread,
+                   (unsigned)tn_get_int(response_saved(start->previous), "number", 0) + 1);
+    start_run(start, "run/resume", "answers", answers, false);
+}
+
+static void TN_ABI on_asked_state(void *user, int32_t status, tn_value value) {
+    struct start *start = user;
+    start->call = 0;
+    if (status != TN_OK) {
+        start_refuse_of(start, value);
+        return;
+    }
+    openai_answer_begin(&start->request, tn_get(value, "state"), tn_get(start->previous, "interrupts"));
+    start_answer(start);
 }
 
 static void TN_ABI on_forked(void *user, int32_t status, tn_value value) {
@@ -208,7 +228,7 @@ static void TN_ABI on_forked(void *user, int32_t status, tn_value value) {
         start_refuse_of(start, value);
 }
 
-/* Without a thread of its own, the run gets the conversation as its input. */
+/* Without a thread, the run gets the conversation as its input. */
 static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
     struct start *start = user;
     start->call = 0;
@@ -227,7 +247,7 @@ static bool check_previous(const struct start *start, struct openai_error *error
     tn_value saved = response_saved(start->previous);
     bool asks = strcmp(status, "interrupted") == 0,
          runs = strcmp(status, "running") == 0 || strcmp(status, "stopped") == 0;
-    if (saved == NULL)
+    if (saved == NULL || !response_is_saved(saved, id))
         return openai_invalid(error, "previous_response_id", "previous_response_not_found",
                               "previous response with id '%.60s' not found", id);
     if (!serving_is(tn_get(saved, "model"), start->request.model))
@@ -244,17 +264,21 @@ static bool check_previous(const struct start *start, struct openai_error *error
 static void TN_ABI on_previous(void *user, int32_t status, tn_value value) {
     struct start *start = user;
     struct openai_error error = {0};
+    char thread[RESPONSE_ID_MAX];
+    response_thread(start->request.previous, thread);
     start->call = 0;
     start->previous = status == TN_OK ? tn_retain(value) : NULL;
     if (status != TN_OK && !serving_is(tn_get(value, "code"), "NOT_FOUND")) {
         start_refuse_of(start, value);
     } else if (!check_previous(start, &error)) {
         start_refuse(start, &error);
+    } else if (serving_is(tn_get(value, "status"), "interrupted")) {
+        start_call(start, "thread/state", tn_build("{s:s}", "thread_id", thread), on_asked_state);
     } else if (start->request.store) {
-        start_call(start, "thread/fork",
-                   tn_build("{s:s, s:s}", "thread_id", start->request.previous, "new_thread_id", start->id), on_forked);
+        start_call(start, "thread/fork", tn_build("{s:s, s:s}", "thread_id", thread, "new_thread_id", start->id),
+                   on_forked);
     } else {
-        start_call(start, "thread/state", tn_build("{s:s}", "thread_id", start->request.previous), on_state);
+        start_call(start, "thread/state", tn_build("{s:s}", "thread_id", thread), on_state);
     }
 }
 
@@ -271,7 +295,9 @@ static void on_graphs(void *user, tn_value graphs, tn_value of) {
         openai_no_model(&error, start->request.model);
         start_refuse(start, &error);
     } else if (start->request.previous != NULL) {
-        start_call(start, "thread/get", tn_build("{s:s}", "thread_id", start->request.previous), on_previous);
+        char thread[RESPONSE_ID_MAX];
+        response_thread(start->request.previous, thread);
+        start_call(start, "thread/get", tn_build("{s:s}", "thread_id", thread), on_previous);
     } else {
         start_new(start, false);
     }
@@ -282,7 +308,7 @@ void response_post(struct exchange *exchange) {
     char digits[33];
     struct start *start = serving_alloc(sizeof *start);
     if (start == NULL) {
-        (void)exchange->openai->serving.server->abort(tn.host, exchange->number);
+        exchange_abort(exchange);
         return;
     }
     start->exchange = exchange;
@@ -296,4 +322,5 @@ void response_post(struct exchange *exchange) {
     }
     start->lookup =
         serving_graph_named(&exchange->openai->serving, exchange->caller, start->request.model, on_graphs, start);
+    if (start->lookup == NULL) exchange_abort(exchange);
 }

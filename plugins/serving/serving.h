@@ -51,7 +51,7 @@ uint64_t serving_caller(tn_value request);
 
 /* ---- Errors ---- */
 
-/* The HTTP status of an ERROR of a method, as tenon/server.h lists them. */
+/* The HTTP status of an ERROR of a method, as tenon/server.h lists them, or of a model. */
 int32_t serving_error_status(tn_value error);
 
 /* ---- Calls of methods ---- */
@@ -189,6 +189,7 @@ struct serving_items_options {
     const struct serving_graph *graph; /* copied; its item is retained */
     const char *last_input;            /* id of the last message of the input: what is behind it is new. Or NULL */
     tn_value client_tools;             /* array of names: calls of these are the client's. Or NULL */
+    tn_value asked;                    /* the interrupts that were answered: their calls have results now. Or NULL */
     serving_item_handler *handler;
     void *user;
 };

@@ -1,5 +1,5 @@
 /*
- * serving_ask.c - what a run asks: whether it is an approval, its text, and the answer that a text gives.
+ * serving_ask.c - what a run asks: whether it is an approval, its text, and the answer that a text means.
  */
 #include "serving.h"
 

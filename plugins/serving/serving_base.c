@@ -91,7 +91,8 @@ int32_t serving_error_status(tn_value error) {
     } rows[] = {{"INVALID_INPUT", 400}, {"INVALID_GRAPH", 400}, {"PERMISSION_DENIED", 403},
                 {"NOT_FOUND", 404},     {"EXISTS", 409},        {"CONFLICT", 409},
                 {"OWNED", 409},         {"LIMIT", 429},         {"RATE_LIMIT", 429},
-                {"BUDGET", 429},        {"UNSUPPORTED", 501}};
+                {"BUDGET", 429},        {"UNSUPPORTED", 501},   {"RATE_LIMITED", 429},
+                {"QUOTA", 429},         {"OVERLOADED", 503},    {"CONTEXT_LENGTH", 400}};
     const char *code = tn_get_text(error, "code", "");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].code, code) == 0) return rows[i].status;

@@ -162,7 +162,7 @@ static void stream_wait(struct serving_items *items, struct items_stream *stream
     stream->size += size;
 }
 
-/* A key for an activation: where it is, and which one it is. New. */
+/* A key for an activation: its graph, node and item. New. */
 static tn_value activation_key(tn_value event) {
     return tn_build("[v?, v?, v?]", tn_get(event, "path"), tn_get(event, "node"), tn_get(event, "item"));
 }
@@ -281,6 +281,7 @@ struct serving_items *serving_items_new(const struct serving_items_options *opti
     serving_graph_read(items->item, &items->graph);
     items->last_input = serving_text_copy(options->last_input);
     items->client_tools = tn_retain(options->client_tools);
+    items->asked = tn_retain(options->asked);
     items->sent = tn_build("{}");
     items->seen = tn_build("{}");
     items->nested = tn_build("{}");
@@ -295,8 +296,8 @@ void serving_items_free(struct serving_items *items) {
         next = stream->next;
         stream_free(stream);
     }
-    const tn_value values[] = {items->item,    items->client_tools, items->sent, items->seen,     items->nested,
-                               items->results, items->calls,        items->held, items->held_path};
+    const tn_value values[] = {items->item,    items->client_tools, items->sent, items->seen,      items->nested,
+                               items->results, items->calls,        items->held, items->held_path, items->asked};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) tn_release(values[i]);
     tn_text_free(&items->text);
     serving_free(items->last_input);

@@ -21,7 +21,7 @@ struct items_stream {
 struct serving_items {
     struct serving_items_options options;
     struct serving_graph graph;
-    tn_value item, client_tools;
+    tn_value item, client_tools, asked;
     char *last_input;
     struct items_stream *streams, *current;
     uint64_t waiting_size, message, whole;

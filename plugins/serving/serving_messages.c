@@ -71,11 +71,26 @@ void items_calls_continue(struct serving_items *items, tn_value path) {
     tn_release(held);
 }
 
+/* A call that an earlier run has made, and that has been approved: it is known from the question only. */
+static void add_asked_call(struct serving_items *items, tn_value id, const char *name) {
+    for (uint64_t i = 0, count = tn.value->count(items->asked); i < count; i++) {
+        tn_value payload = tn_get(tn.value->at(items->asked, i), "payload");
+        if (!serving_is(tn_get(payload, "tool"), name)) continue;
+        tn_value call = tn_build("{s:v, s:s, s:v*}", "id", id, "name", name, "arguments", tn_get(payload, "arguments"));
+        add_key(&items->calls, id, call);
+        items_emit(items, (struct serving_item){.kind = SERVING_CALL, .value = call});
+        tn_release(call);
+        return;
+    }
+}
+
 static void take_tool_result(struct serving_items *items, tn_value message) {
     tn_value id = tn_get(message, "tool_call_id");
     uint64_t length = 0;
     const char *chars = tn_chars(id, &length);
     items_calls_continue(items, items->held_path);
+    if (chars != NULL && tn_get_key(items->calls, id) == NULL && tn_get_key(items->results, id) == NULL)
+        add_asked_call(items, id, tn_get_text(message, "name", ""));
     if (chars == NULL || tn_get_key(items->calls, id) == NULL) return;
     (void)tn.value->remove(&items->calls, chars, length);
     add_key(&items->results, id, NULL);

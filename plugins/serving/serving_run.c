@@ -6,6 +6,8 @@
  */
 #include "serving.h"
 
+#define NO_EVENT_YET INT64_C(9007199254740991) /* later than every event that was reported so far */
+
 struct serving_run {
     const struct serving *serving;
     uint64_t caller;
@@ -17,6 +19,7 @@ struct serving_run {
     bool paused, cancelled, ended;
     bool attached; /* the run was not started here */
     bool answers;  /* run/answer: the subscription comes first, without the events that have been reported before */
+    bool started;  /* was reported */
 };
 
 const char *serving_run_id(const struct serving_run *run) { return run->id; }
@@ -35,6 +38,12 @@ static void run_fail(struct serving_run *run, tn_value error) {
     tn_release(report);
 }
 
+static void report_started(struct serving_run *run) {
+    if (run->started || run->ended) return;
+    run->started = true;
+    if (run->handler->on_started != NULL) run->handler->on_started(run->user, run->id);
+}
+
 static void TN_ABI on_event(void *user, int32_t status, tn_value value) {
     struct serving_run *run = user;
     tn_value params = tn_get(value, "params");
@@ -44,6 +53,7 @@ static void TN_ABI on_event(void *user, int32_t status, tn_value value) {
         return;
     }
     if (run->ended) return;
+    report_started(run); /* events of a run that was answered can come before the result of run/answer */
     if (serving_is(tn_get(value, "event"), "run/ended")) {
         run->after = (uint64_t)tn_get_int(params, "seq", 0);
         run_end(run, tn_get(params, "report"));
@@ -55,8 +65,9 @@ static void TN_ABI on_event(void *user, int32_t status, tn_value value) {
 }
 
 static void run_subscribe(struct serving_run *run) {
-    tn_value params = run->answers ? tn_build("{s:s}", "run_id", run->id)
-                                   : tn_build("{s:s, s:I}", "run_id", run->id, "after", (int64_t)run->after);
+    /* Without `after`, a run that waits would report its last end again. */
+    int64_t after = run->answers ? NO_EVENT_YET : (int64_t)run->after;
+    tn_value params = tn_build("{s:s, s:I}", "run_id", run->id, "after", after);
     int32_t status = params == NULL ? TN_NO_MEMORY
                                     : run->serving->server->subscribe_as(tn.host, run->caller, params, on_event, run,
                                                                          &run->subscription);
@@ -97,8 +108,9 @@ static void TN_ABI on_started(void *user, int32_t status, tn_value value) {
         run_fail(run, value);
         return;
     }
+    if (run->ended) return;
     if (run->cancelled) send_cancel(run);
-    if (run->handler->on_started != NULL) run->handler->on_started(run->user, run->id);
+    report_started(run);
     if (!run->answers) run_subscribe(run);
 }
 

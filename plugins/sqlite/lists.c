@@ -93,31 +93,15 @@ static tn_value lists_find_after(tn_store *store, struct tn_arena *arena, const 
     return why;
 }
 
-#define FEW 1000 /* keys of a range; then sorting its records takes longer than reading others by an index */
+#define FEW 1000 /* keys of a range; sorting more records takes longer than reading those of others by an index */
 
 /* Decides whether a list of a range of keys uses the index of keys, or that of its order or filter. */
 static tn_value lists_measure_range(tn_store *store, struct sql *sql, const struct tn_store_selection *selection) {
     const struct tn_store_range *range = &selection->range;
-    sqlite3_stmt *statement = NULL;
-    struct sql count;
     if (range->from.data == NULL || range->to.data == NULL || !narrow_has_index(sql->collection, selection))
         return NULL;
-    sql_init(&count, sql->arena, sql->collection);
-    sql_add(&count, "SELECT count(*) FROM (SELECT 1 FROM entries WHERE collection = ");
-    sql_bind_int(&count, sql->collection->id);
-    sql_add(&count, " AND key >= ");
-    sql_bind_text(&count, range->from);
-    sql_add(&count, " AND key < ");
-    sql_bind_text(&count, range->to);
-    sql_add(&count, " LIMIT ");
-    sql_bind_int(&count, FEW);
-    sql_add(&count, ")");
-    tn_value why = sql_prepare(&count, store, &statement);
-    if (why == NULL && database_step(store, statement, &why)) {
-        sql->few = sqlite3_column_int64(statement, 0) < FEW;
-        sql->many = !sql->few;
-    }
-    (void)sqlite3_reset(statement);
+    tn_value why = sql_range_is_small(store, sql->arena, sql->collection, range, FEW, &sql->few);
+    sql->many = !sql->few;
     return why;
 }
 

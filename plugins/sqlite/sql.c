@@ -107,18 +107,45 @@ tn_value sql_prepare(struct sql *sql, tn_store *store, sqlite3_stmt **out) {
 
 /* ---- Parts ---- */
 
+static void sql_add_range(struct sql *sql, const struct tn_store_range *range, const char *key) {
+    if (range->from.data != NULL) {
+        sql_add(sql, " AND ");
+        sql_add(sql, key);
+        sql_add(sql, " >= ");
+        sql_bind_text(sql, range->from);
+    }
+    if (range->to.data != NULL) {
+        sql_add(sql, " AND ");
+        sql_add(sql, key);
+        sql_add(sql, " < ");
+        sql_bind_text(sql, range->to);
+    }
+}
+
+tn_value sql_range_is_small(tn_store *store, struct tn_arena *arena, const struct collection *collection,
+                            const struct tn_store_range *range, int64_t few, bool *small) {
+    sqlite3_stmt *statement = NULL;
+    struct sql sql;
+    *small = false;
+    if (range->from.data == NULL && range->to.data == NULL) return NULL;
+    sql_init(&sql, arena, collection);
+    sql_add(&sql, "SELECT count(*) FROM (SELECT 1 FROM entries WHERE collection = ");
+    sql_bind_int(&sql, collection->id);
+    sql_add_range(&sql, range, "key");
+    sql_add(&sql, " LIMIT ");
+    sql_bind_int(&sql, few + 1);
+    sql_add(&sql, ")");
+    tn_value why = sql_prepare(&sql, store, &statement);
+    if (why == NULL && database_step(store, statement, &why)) *small = sqlite3_column_int64(statement, 0) <= few;
+    if (statement != NULL) (void)sqlite3_reset(statement);
+    return why;
+}
+
 void sql_add_where(struct sql *sql, const struct tn_store_selection *selection, int64_t now) {
     const struct tn_store_range *range = &selection->range;
     sql_add(sql, " WHERE ");
     narrow_collection(sql, selection);
-    if (range->from.data != NULL) {
-        sql_add(sql, sql->many ? " AND +key >= " : " AND key >= "); /* `+`: SQLite uses no index */
-        sql_bind_text(sql, range->from);
-    }
-    if (range->to.data != NULL) {
-        sql_add(sql, sql->many ? " AND +key < " : " AND key < ");
-        sql_bind_text(sql, range->to);
-    }
+    sql_add_range(sql, range, sql->many ? "+key" : "key"); /* `+`: SQLite uses no index */
     sql_add(sql, " AND ifnull(expires_at, 9223372036854775807) > ");
     sql_bind_int(sql, now);
     if (selection->where == NULL || selection->where->count == 0) return;

@@ -52,6 +52,9 @@ void sql_bind_blob(struct sql *sql, const void *data, uint64_t length);
 /* Prepares the statement and binds its parameters. The cache of database.h owns *out: reset it after use. */
 tn_value sql_prepare(struct sql *sql, tn_store *store, sqlite3_stmt **out);
 
+/* Sets *small if the range of keys has at most `few` records. A range without bounds is not small. */
+tn_value sql_range_is_small(tn_store *store, struct tn_arena *arena, const struct collection *collection,
+                            const struct tn_store_range *range, int64_t few, bool *small);
 /* Appends " WHERE collection = … AND …". Selects by collection, key range, expiry and filter. */
 void sql_add_where(struct sql *sql, const struct tn_store_selection *selection, int64_t now);
 /* Appends " AND …", which selects the records after `after`: a row with the order's members. Copies its values. */

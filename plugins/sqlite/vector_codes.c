@@ -368,33 +368,6 @@ static bool candidates_list(struct tn_arena *arena, struct candidate *items, uin
     return true;
 }
 
-/* True if the range of keys has few records, so that it is quicker to compare their vectors. */
-static tn_value range_is_small(tn_store *store, struct tn_arena *arena, const struct collection *collection,
-                               const struct tn_store_selection *selection, int64_t few, bool *small) {
-    sqlite3_stmt *statement = NULL;
-    struct sql sql;
-    *small = false;
-    if (selection->range.from.data == NULL && selection->range.to.data == NULL) return NULL;
-    sql_init(&sql, arena, collection);
-    sql_add(&sql, "SELECT count(*) FROM (SELECT 1 FROM entries WHERE collection = ");
-    sql_bind_int(&sql, collection->id);
-    if (selection->range.from.data != NULL) {
-        sql_add(&sql, " AND key >= ");
-        sql_bind_text(&sql, selection->range.from);
-    }
-    if (selection->range.to.data != NULL) {
-        sql_add(&sql, " AND key < ");
-        sql_bind_text(&sql, selection->range.to);
-    }
-    sql_add(&sql, " LIMIT ");
-    sql_bind_int(&sql, few + 1);
-    sql_add(&sql, ")");
-    tn_value why = sql_prepare(&sql, store, &statement);
-    if (why == NULL && database_step(store, statement, &why)) *small = sqlite3_column_int64(statement, 0) <= few;
-    if (statement != NULL) (void)sqlite3_reset(statement);
-    return why;
-}
-
 tn_value codes_search(tn_store *store, struct tn_arena *arena, const struct collection *collection,
                       const struct tn_store_selection *selection, int64_t now, struct tn_store_text *ids) {
     struct space space;
@@ -407,7 +380,8 @@ tn_value codes_search(tn_store *store, struct tn_arena *arena, const struct coll
     /* A range of so many records costs the same both ways: each is read, or as many candidates are. */
     double even = sqrt((double)enough * (double)space.count);
     int64_t few = even > CODES_EXACT_MAX ? (int64_t)even : CODES_EXACT_MAX;
-    why = range_is_small(store, arena, collection, selection, few, &small);
+    /* Then it is quicker to compare all vectors of the range. */
+    why = sql_range_is_small(store, arena, collection, &selection->range, few, &small);
     if (why != NULL || small) return why;
     struct candidates heap = {.most = narrow ? 16 * enough + 2 * (uint64_t)few : 2 * enough};
     int8_t *wanted = tn_arena_alloc(arena, selection->vector_count);

@@ -27,9 +27,11 @@
 #include <tenon/host.h>
 #include <tenon/http.h>
 #include <tenon/http_client.h>
+#include <tenon/http_server.h>
 #include <tenon/launch.h>
 #include <tenon/poll.h>
 #include <tenon/registry.h>
+#include <tenon/server.h>
 #include <tenon/state.h>
 #include <tenon/store.h>
 #include <tenon/tool.h>
@@ -55,6 +57,10 @@ static int32_t demand_always(void *user, const char *kind, uint64_t kind_length,
                              uint64_t pattern_length, int32_t how) {
     (void)user, (void)kind, (void)kind_length, (void)pattern, (void)pattern_length, (void)how;
     return 1;
+}
+
+static void answer_request(void *user, uint64_t request, int32_t event, tn_value value) {
+    (void)user, (void)request, (void)event, (void)value;
 }
 
 static int32_t hostile_init(void *self, tn_value config) {
@@ -84,6 +90,10 @@ static int32_t hostile_init(void *self, tn_value config) {
     } else if (attack_is("poll")) {
         const tn_poll_1 *poll = interface(TN_POLL_1);
         status_of_init = poll ? poll->watch(tn.host, 9999, TN_POLL_READ, poll_ready, NULL, &watch) : TN_UNSUPPORTED;
+    } else if (attack_is("route")) {
+        const tn_server_draft *server = interface(TN_SERVER_DRAFT);
+        status_of_init =
+            server ? server->route(tn.host, input, answer_request, NULL, &watch, &result_of_init) : TN_UNSUPPORTED;
     } else if (attack_is("launch")) {
         const tn_launch_draft *launch = interface(TN_LAUNCH_DRAFT);
         status_of_init = launch ? launch->prepare(tn.host, input, &result_of_init, &result_of_init) : TN_UNSUPPORTED;
@@ -139,6 +149,15 @@ static int32_t client_exchange(void *self, uint64_t exchange) {
     return TN_STALE;
 }
 
+/* ---- An HTTP server that nobody has asked for ---- */
+
+static int32_t server_listen(void *self, tn_value options, tn_http_server_handler handler, void *user,
+                             uint64_t *listener, tn_value *address, tn_value *error) {
+    (void)self, (void)options, (void)handler, (void)user, (void)listener, (void)address, (void)error;
+    make_file();
+    return TN_FAILED;
+}
+
 /* ---- The entry: as that of TN_PLUGIN, without a note, because the manifest is a file ---- */
 
 static const void *offer(void *self, const char *id) {
@@ -146,7 +165,9 @@ static const void *offer(void *self, const char *id) {
                                          store_fail,   store_maintain, .watch = NULL};
     static const tn_http_client_draft client = {sizeof client, client_send, client_exchange, client_exchange,
                                                 client_exchange};
+    static const tn_http_server_draft server = {sizeof server, server_listen, .drain = NULL};
     if (strcmp(id, TN_HTTP_CLIENT_DRAFT) == 0) return &client;
+    if (strcmp(id, TN_HTTP_SERVER_DRAFT) == 0) return &server;
     return strcmp(id, TN_STORE_DRAFT) == 0 ? &store : tn_easy_offer(self, id);
 }
 
@@ -391,9 +412,13 @@ static int32_t attempt(const struct instance *instance, tn_task task, tn_value *
     if (attack_is("start") || attack_is("approve")) return methods ? start_run(methods, task, out) : TN_UNSUPPORTED;
     if (attack_is("expression")) return tn.eval->evaluate(task, index, NULL, out, out);
     if (attack_is("add") || attack_is("remove") || attack_is("expect") || attack_is("demand") || attack_is("poll") ||
-        attack_is("launch")) {
+        attack_is("launch") || attack_is("route")) {
         *out = result_of_init ? tn_retain(result_of_init) : tn_text("accepted");
         return status_of_init;
+    }
+    if (attack_is("server")) {
+        *out = tn_text("offered");
+        return TN_OK;
     }
     *out = attempt_alone();
     return *out ? TN_OK : attack_is("bytes") ? TN_INVALID : TN_ERROR;

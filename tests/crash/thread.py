@@ -1,6 +1,7 @@
 """Reads a thread from the file of its store, without tenon: an independent reading of the records."""
 import json
 import os
+import re
 import sqlite3
 
 
@@ -133,5 +134,10 @@ class Thread:
 
     def recorded_lines(self, lines):
         """The keys that are in a record: the store knows that their actions were done."""
-        texts = "\n".join(value for records in self.records.values() for value in records.values())
-        return {line for line in set(lines) if '"' + line + '"' in texts or '"' + line + " x" in texts}
+        found = set()
+        for records in self.records.values():
+            for text in records.values():
+                for part in text.split('"')[1:]:
+                    found.add(part)
+                    found.update(part[:match.start()] for match in re.finditer(" x", part))
+        return found & set(lines)

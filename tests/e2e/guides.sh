@@ -42,7 +42,7 @@ fi
 
 # The other guides have no steps. What they contain is checked: settings, components, commands.
 guides=()
-for guide in authority idempotency isolation pack promise protocol store; do guides+=("$documentation/sdk/guide/$guide.md"); done
+for guide in authority idempotency isolation pack promise protocol serve store; do guides+=("$documentation/sdk/guide/$guide.md"); done
 [ "$(ls "$documentation"/sdk/guide/*.md | wc -l)" = $((${#guides[@]} + 2)) ] || fails "a guide is not checked"
 if [ -z "$SANITIZE" ]; then
     mkdir parts

@@ -29,25 +29,32 @@ class Sdk:
         if process.returncode != 0:
             d.skip(process.stderr.strip()[-300:])
 
-    def validate(self, types, name, requests):
-        """Returns "ok" or a message for each request."""
+    def validate(self, types, requests):
+        """Returns "ok" or a message for each request, which is a pair: the name of its type, and its value."""
         script = os.path.join(d.HERE, "validate.mjs")
         lines = "".join(json.dumps(request) + "\n" for request in requests)
         process = subprocess.run(
-            ["node", script, self.modules, types, name], input=lines, capture_output=True, text=True, check=False
+            ["node", script, self.modules, types], input=lines, capture_output=True, text=True, check=False
         )
         if process.returncode != 0:
-            raise SystemExit(f"no schema of {name}: {process.stderr}")
+            raise SystemExit(f"no schema of {types}: {process.stderr}")
         verdicts = process.stdout.splitlines()
         assert len(verdicts) == len(requests)
         return verdicts
 
     def check(self, types, name, named_requests):
-        """Checks that every request is valid, and that a request with an unknown member is not."""
-        d.check(named_requests, f"no requests to check against {name}")
-        requests = [request for _, request in named_requests]
-        *verdicts, of_invalid = self.validate(types, name, [*requests, {**requests[0], "no_such_member": 1}])
-        for (title, request), verdict in zip(named_requests, verdicts):
+        self.check_all(types, {name: named_requests})
+
+    def check_all(self, types, named_requests_of, invalid=()):
+        """Checks that every request is valid, and that one with an unknown member is not, and none of those in `invalid`."""
+        rows, refused = [], list(invalid)
+        for name, named_requests in named_requests_of.items():
+            d.check(named_requests, f"no requests to check against {name}")
+            rows += [(title, name, request) for title, request in named_requests]
+            refused.append((name, {**named_requests[0][1], "no_such_member": 1}))
+            print(f"{len(named_requests)} requests against {name}")
+        verdicts = self.validate(types, [row[1:] for row in rows] + refused)
+        for (title, _, request), verdict in zip(rows, verdicts):
             d.check(verdict == "ok", f"{title}: {verdict}\n  {json.dumps(request)[:3000]}")
-        d.check(of_invalid != "ok", f"{name} allows any member")
-        print(f"{len(named_requests)} requests against {name}")
+        for (name, request), verdict in zip(refused, verdicts[len(rows) :]):
+            d.check(verdict != "ok", f"{name} allows {json.dumps(request)[:3000]}")

@@ -385,6 +385,7 @@ static void many_keys_are_found(void **state) {
         char name[16];
         snprintf(name, sizeof name, "k%d", i);
         assert_string_equal(checked(access, texts[i])->name, name);
+        assert_ptr_equal(access_find(access, name), checked(access, texts[i]));
         mem_free(texts[i]);
     }
     access_free(access);

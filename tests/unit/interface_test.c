@@ -9,6 +9,7 @@
 #include "host/engine/graph/graph_abi.h"
 #include "host/net/http_abi.h"
 #include "host/plugin/abi/abi_host.h"
+#include "host/plugin/abi/abi_server.h"
 #include "host/plugin/call/instance_internal.h"
 #include "host/plugin/isolate/launch_program.h"
 
@@ -54,13 +55,21 @@ static void test_the_table(void **state) {
         const char *id;
         uint64_t size;
     } wanted[] = {
-        {TN_CORE_1, sizeof(tn_core_1)},           {TN_VALUE_1, sizeof(tn_value_1)},
-        {TN_TASK_1, sizeof(tn_task_1)},           {TN_EVAL_1, sizeof(tn_eval_1)},
-        {TN_HTTP_1, sizeof(tn_http_1)},           {TN_POLL_1, sizeof(tn_poll_1)},
-        {TN_REGISTRY_1, sizeof(tn_registry_1)},   {TN_TOOL_1, sizeof(tn_tool_1)},
-        {TN_HOST_1, sizeof(tn_host_1)},           {TN_DOCUMENT_DRAFT, sizeof(tn_document_draft)},
-        {TN_GRAPH_DRAFT, sizeof(tn_graph_draft)}, {TN_LAUNCH_DRAFT, sizeof(tn_launch_draft)},
-        {TN_STATE_DRAFT, sizeof(tn_state_draft)}, {TN_DEMAND_DRAFT, sizeof(tn_demand_draft)},
+        {TN_CORE_1, sizeof(tn_core_1)},
+        {TN_VALUE_1, sizeof(tn_value_1)},
+        {TN_TASK_1, sizeof(tn_task_1)},
+        {TN_EVAL_1, sizeof(tn_eval_1)},
+        {TN_HTTP_1, sizeof(tn_http_1)},
+        {TN_POLL_1, sizeof(tn_poll_1)},
+        {TN_REGISTRY_1, sizeof(tn_registry_1)},
+        {TN_TOOL_1, sizeof(tn_tool_1)},
+        {TN_HOST_1, sizeof(tn_host_1)},
+        {TN_DOCUMENT_DRAFT, sizeof(tn_document_draft)},
+        {TN_GRAPH_DRAFT, sizeof(tn_graph_draft)},
+        {TN_LAUNCH_DRAFT, sizeof(tn_launch_draft)},
+        {TN_STATE_DRAFT, sizeof(tn_state_draft)},
+        {TN_DEMAND_DRAFT, sizeof(tn_demand_draft)},
+        {TN_SERVER_DRAFT, sizeof(tn_server_draft)},
     };
     size_t rows = 0;
     while (interface_table[rows].id) rows++;

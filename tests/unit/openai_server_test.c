@@ -83,7 +83,7 @@ static tn_value read_lines(const char *name) {
     return lines;
 }
 
-/* Gives the recorded run to a handler of items. */
+/* Passes the recorded run to a handler of items. */
 static void play(tn_value lines, serving_item_handler *handler, void *user) {
     tn_value head = tn.value->at(lines, 0);
     struct serving_graph graph;
@@ -91,6 +91,7 @@ static void play(tn_value lines, serving_item_handler *handler, void *user) {
     struct serving_items_options options = {.graph = &graph,
                                             .last_input = tn_get_text(head, "last_input", NULL),
                                             .client_tools = tn_get(head, "client_tools"),
+                                            .asked = tn_get(head, "asked"),
                                             .handler = handler,
                                             .user = user};
     struct serving_items *items = serving_items_new(&options);
@@ -180,8 +181,8 @@ static void compare(const char *name, const char *text) {
     free(golden);
 }
 
-static const char *const runs[] = {"approval", "cancelled", "client_call", "error", "image", "length",  "parallel",
-                                   "question", "reasoning", "retried",     "state", "tools", "subgraph"};
+static const char *const runs[] = {"approval", "approved", "cancelled", "client_call", "error", "image", "length",
+                                   "parallel", "question", "reasoning", "retried",     "state", "tools", "subgraph"};
 
 static void test_recorded_runs(void **state) {
     (void)state;
@@ -245,7 +246,7 @@ static void on_item(void *user, const struct serving_item *item) {
     if (item->kind == SERVING_MESSAGE_END) {
         assert_int_equal(item->message, seen.message);
         seen.ends++;
-        (void)strcat(seen.text, "|");
+        (void)strncat(seen.text, "|", sizeof seen.text - strlen(seen.text) - 1);
     }
 }
 

@@ -85,7 +85,7 @@ static void users_add_loops(struct users *users, const struct host_options *host
 /* `tools` is `serve: {tools}` of tenon.yaml, `more` are other sections. */
 FIXTURE_UNUSED static void users_open_with(struct users *users, const char *store, const char *tools,
                                            const char *more) {
-    static const char *const plugins[] = {"memory", "sqlite", "state", "agents", "scripted"};
+    static const char *const plugins[] = {"memory", "sqlite", "state", "document"};
     static char files[sizeof plugins / sizeof *plugins][4096];
     static const char *paths[sizeof plugins / sizeof *plugins + 4];
     char text[4096];
@@ -107,11 +107,8 @@ FIXTURE_UNUSED static void users_open_with(struct users *users, const char *stor
              users->folder, tools, more);
     users_file("tenon.yaml", text);
     users->served = (struct served){.events = value_array()};
-    const struct host_options options = {.plugin_paths = paths,
-                                         .no_installed = true,
-                                         .config_file = "tenon.yaml",
-                                         .quiet = true,
-                                         .allow_drafts = true};
+    const struct host_options options = {
+        .plugin_paths = paths, .no_installed = true, .config_file = "tenon.yaml", .quiet = true, .allow_drafts = true};
     users->served.host = host_new(&options, &error);
     if (!users->served.host) fail_msg("%s", error.message);
     users->served.server = server_new(users->served.host);
@@ -193,8 +190,7 @@ FIXTURE_UNUSED static void fails_as(struct users *users, struct client *client, 
 }
 
 /* Runs graph:NAME to its end or interrupt; the result of run/wait. */
-FIXTURE_UNUSED static tn_value run_as(struct users *users, struct client *client, const char *name,
-                                      const char *more) {
+FIXTURE_UNUSED static tn_value run_as(struct users *users, struct client *client, const char *name, const char *more) {
     char id[256];
     tn_value params = served_json(more);
     params = value_set_take(params, "document", value_format("graph:%s", name));

@@ -1,7 +1,7 @@
 /*
  * owner_run_test.c - runs of one user look for data of another one: by tools of the state kernel, in sub-graphs, by
- * methods that a plugin calls, after an answer, in a run that the operator or a worker continues, and by a tool that the
- * user calls without a run.
+ * methods that a plugin calls, after an answer, in a run that the operator or a worker continues, and by a tool that
+ * the user calls without a run.
  *
  * Each attack is also done by the user who owns the data, and must find it then, so none of them can fail to look.
  */
@@ -63,7 +63,8 @@ static void write_use(size_t i) {
     char text[1200], arguments[600], *at;
     snprintf(arguments, sizeof arguments, "%s", uses[i].arguments);
     if ((at = strstr(arguments, "$task")) != NULL)
-        snprintf(at, sizeof arguments - (size_t)(at - arguments), "%s'\"%s", task, uses[i].arguments + (at - arguments) + 7);
+        snprintf(at, sizeof arguments - (size_t)(at - arguments), "%s'\"%s", task,
+                 uses[i].arguments + (at - arguments) + 7);
     if ((at = strstr(arguments, "$artifact")) != NULL)
         snprintf(at, sizeof arguments - (size_t)(at - arguments), "%s'\"}", artifact);
     snprintf(text, sizeof text, USES("%s", "%s"), uses[i].tool, arguments);
@@ -171,8 +172,8 @@ static tn_value answered(struct users *users, struct client *client, tn_value ru
     tn_value outcome = served_call_as(&users->served, client, "run/answer", params);
     assert_non_null(value_get(outcome, "result"));
     value_unref(outcome);
-    outcome = served_call_as(&users->served, client, "run/wait",
-                             value_set_take(value_object(), "run_id", value_ref(id)));
+    outcome =
+        served_call_as(&users->served, client, "run/wait", value_set_take(value_object(), "run_id", value_ref(id)));
     tn_value ended = value_ref(value_get(outcome, "result"));
     value_unref(outcome);
     is_text(ended, "status", "done");
@@ -200,12 +201,11 @@ static void parts_are_confined(void **state) {
     /* The operator resumes a thread of b. */
     value_unref(run_as(&users, users.b, "use", "{\"config\":{\"thread_id\":\"u\"}}"));
     tn_value thread = call_as(&users, users.b, "thread/get", "{\"thread_id\":\"u\"}");
-    tn_value answer = value_set_key_take(value_object(),
-                                         value_ref(value_get(value_at(value_get(thread, "interrupts"), 0), "id")),
-                                         value_bool(true));
+    tn_value answer = value_set_key_take(
+        value_object(), value_ref(value_get(value_at(value_get(thread, "interrupts"), 0), "id")), value_bool(true));
     tn_value params = served_json("{\"document\":\"graph:use\",\"config\":{\"thread_id\":\"@b:u\"}}");
-    tn_value outcome = served_call_as(&users.served, users.served.client, "run/resume",
-                                      value_set_take(params, "answers", answer));
+    tn_value outcome =
+        served_call_as(&users.served, users.served.client, "run/resume", value_set_take(params, "answers", answer));
     value_unref(thread);
     assert_non_null(value_get(outcome, "result"));
     served_settle(&users.served);
@@ -228,7 +228,7 @@ static void call_in_run(struct users *users, struct client *client, const char *
         char *text = shown(run);
         fail_msg("%s: expected %s in %s", document, expected, text);
     }
-    if (client == users->b && shows(value_get(run, "report"), "@a:")) fail_msg("%s", document);
+    if (client == users->b && shows(value_get(run, "report"), "_id\":\"@a:")) fail_msg("%s", document);
     value_unref(run);
 }
 
@@ -248,9 +248,10 @@ static void methods_of_components_are_confined(void **state) {
     call_in_run(&users, users.b, CALLS("plugin/unload", "{'plugin': 'tenon.core'}"), "PERMISSION_DENIED");
     call_in_run(&users, users.b, CALLS("component/list", "{}"), "\"components\":["); /* shows nothing of users */
     /* A run that a component starts belongs to the user. */
-    call_in_run(&users, users.b,
-                CALLS("run/start", "{'document': 'graph:hello', 'config': {'thread_id': 'of_run', 'run_id': 'of_run'}}"),
-                "\"run_id\":\"@b:of_run\"");
+    call_in_run(
+        &users, users.b,
+        CALLS("run/start", "{'document': 'graph:hello', 'config': {'thread_id': 'of_run', 'run_id': 'of_run'}}"),
+        "\"run_id\":\"@b:of_run\"");
     call_in_run(&users, users.b, CALLS("run/start", "{'document': 'graph:hello', 'config': {'thread_id': '@a:t'}}"),
                 "NOT_FOUND");
     served_settle(&users.served);
@@ -265,8 +266,8 @@ static void methods_of_components_are_confined(void **state) {
     "version: \"1.0\"\nagent: {name: strategy}\n" TOOLS                                                                \
     "output: {type: object, properties: {user_output: {type: [string, 'null']}, task_state: {enum: [done, failed, "    \
     "running]}}}\n"                                                                                                    \
-    "channels: [{name: task, type: last_value}, {name: user_output, type: last_value}, {name: task_state, type: "         \
-    "last_value, default: done}, {name: out, type: "             \
+    "channels: [{name: task, type: last_value}, {name: user_output, type: last_value}, {name: task_state, type: "      \
+    "last_value, default: done}, {name: out, type: "                                                                   \
     "last_value}]\nnodes:\n  - {id: n, type: tool, config: {tool: memory.search, arguments: {}, output_key: out}}\n"   \
     "  - {id: keep, type: tool, config: {tool: memory.put, arguments: {namespace: \"['worked']\", key: \"'k'\", "      \
     "value: state.task.task_id}, output_key: out}}\n"                                                                  \
@@ -282,8 +283,8 @@ static void tasks_belong_to_their_users(void **state) {
     users_open_with(&users, "memory", "[]", "work: {job: {strategy: ./strategy.yaml}}\n");
     users_file("strategy.yaml", STRATEGY);
     prepare(&users);
-    value_unref(call_as(&users, users.b, "event/subscribe",
-                        "{\"events\":[\"task/claimed\",\"task/event\",\"task/ended\"]}"));
+    value_unref(
+        call_as(&users, users.b, "event/subscribe", "{\"events\":[\"task/claimed\",\"task/event\",\"task/ended\"]}"));
     value_unref(call_as(&users, users.served.client, "event/subscribe", "{\"events\":[\"task/ended\"]}"));
     text_as(&users, users.b, "task/create", "{\"task_type\":\"job\"}", "task_id", id);
     value_unref(call_as(&users, users.served.client, "work/start", "{\"types\":[\"job\"],\"mode\":\"once\"}"));
@@ -312,10 +313,12 @@ static void tasks_belong_to_their_users(void **state) {
 
 /* ---- Tools without a run ---- */
 
+#define LOOKS USES("memory.search", "{}")
+
 static void tools_of_users_are_confined(void **state) {
     struct users users;
     (void)state;
-    users_open_with(&users, "memory", "[\"memory.*\", \"task.get\"]", "");
+    users_open_with(&users, "memory", "[\"memory.*\", \"task.get\", \"document.run\"]", "");
     prepare(&users);
     tn_value found = call_as(&users, users.a, "tool/call", "{\"tool\":\"memory.search\"}");
     assert_true(shows(found, SECRET));
@@ -330,6 +333,17 @@ static void tools_of_users_are_confined(void **state) {
     assert_int_equal(value_count(value_get(found, "tools")), 1);
     assert_true(shows(found, "task.get"));
     value_unref(found);
+    for (int user = 0; user < 2; user++) { /* a tool that runs a document */
+        tn_value arguments = value_set_take(value_object(), "text", value_text(LOOKS));
+        tn_value params = value_set_take(value_object(), "tool", value_text("document.run"));
+        params = value_set_take(value_set_take(params, "arguments", arguments), "approved", value_bool(true));
+        found = served_call_as(&users.served, user ? users.b : users.a, "tool/call", params);
+        if (!shows(found, "memories") || shows(found, SECRET) == user) {
+            char *text = shown(found);
+            fail_msg("%s", text);
+        }
+        value_unref(found);
+    }
     fails_as(&users, users.b, "tool/call", "{\"tool\":\"task.list\"}", "PERMISSION_DENIED");
     fails_as(&users, users.b, "tool/show", "{\"tool\":\"nothing\"}", "PERMISSION_DENIED");
     users_close(&users);
@@ -367,10 +381,14 @@ static void caches_are_separate(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tools_of_runs_are_confined),  cmocka_unit_test(what_runs_create_is_the_users),
-        cmocka_unit_test(links_are_the_users),         cmocka_unit_test(parts_are_confined),
-        cmocka_unit_test(methods_of_components_are_confined), cmocka_unit_test(tasks_belong_to_their_users),
-        cmocka_unit_test(tools_of_users_are_confined), cmocka_unit_test(caches_are_separate),
+        cmocka_unit_test(tools_of_runs_are_confined),
+        cmocka_unit_test(what_runs_create_is_the_users),
+        cmocka_unit_test(links_are_the_users),
+        cmocka_unit_test(parts_are_confined),
+        cmocka_unit_test(methods_of_components_are_confined),
+        cmocka_unit_test(tasks_belong_to_their_users),
+        cmocka_unit_test(tools_of_users_are_confined),
+        cmocka_unit_test(caches_are_separate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

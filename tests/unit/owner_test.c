@@ -16,8 +16,8 @@
 
 static void names_are_checked(void **state) {
     static const char *const good[] = {"a", "0", "alice", "a.b_c-9", "abcdefghijklmnopqrstuvwxyz012345"};
-    static const char *const bad[] = {"",     "A",   ".a",  "_a",   "-",   "a b", "a:",
-                                      "a@",   "@a",  "a/b", "a\n",  "é", "abcdefghijklmnopqrstuvwxyz0123456"};
+    static const char *const bad[] = {
+        "", "A", ".a", "_a", "-", "a b", "a:", "a@", "@a", "a/b", "a\n", "é", "abcdefghijklmnopqrstuvwxyz0123456"};
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         if (!owner_is_valid(good[i])) fail_msg("%s", good[i]);
@@ -26,8 +26,8 @@ static void names_are_checked(void **state) {
 }
 
 static void owners_of_ids_are_found(void **state) {
-    static const char *const none[] = {"",    "t1",   "@",     "@:t", "@A:t", "@a",   "a:t", " @a:t",
-                                       "@.a:t", "@a b:t", "@abcdefghijklmnopqrstuvwxyz0123456:t"};
+    static const char *const none[] = {
+        "", "t1", "@", "@:t", "@A:t", "@a", "a:t", " @a:t", "@.a:t", "@a b:t", "@abcdefghijklmnopqrstuvwxyz0123456:t"};
     char out[OWNER_TEXT];
     (void)state;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
@@ -87,7 +87,7 @@ static void values_are_confined(void **state) {
         value_unref(confined);
         value_unref(value);
     }
-    tn_value id = value_text("t"), confined = owner_confine_value("b", id), operator = owner_confine_value(NULL, id);
+    tn_value id = value_text("t"), confined = owner_confine_value("b", id), operator= owner_confine_value(NULL, id);
     assert_true(value_text_is(confined, "@b:t") && value_text_is(operator, "t"));
     value_unref(operator);
     value_unref(confined);
@@ -118,8 +118,10 @@ static void ranges_have_all_ids_of_an_owner(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_checked),   cmocka_unit_test(owners_of_ids_are_found),
-        cmocka_unit_test(ids_are_completed),   cmocka_unit_test(values_are_confined),
+        cmocka_unit_test(names_are_checked),
+        cmocka_unit_test(owners_of_ids_are_found),
+        cmocka_unit_test(ids_are_completed),
+        cmocka_unit_test(values_are_confined),
         cmocka_unit_test(ranges_have_all_ids_of_an_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "tests/unit/owner_fixture.h"
 
 #include "host/data/kernel/kernel_memory.h"
+#include "host/server/server_internal.h"
 
 /* What user a has: ids, as $NAME in the rows below. */
 static struct {
@@ -227,7 +228,7 @@ static tn_value attack_as(struct users *users, const struct attack *attack, enum
     return outcome;
 }
 
-/* An id of another user, the same text as an id of the caller, and an id that nobody has: the same message. */
+/* An id of another user, one that does not exist, and the same text as an id of the caller fail alike. */
 static void is_like_unknown(struct users *users, const struct attack *attack) {
     tn_value given = attack_as(users, attack, WHOLE), unknown = attack_as(users, attack, UNKNOWN);
     char *first = message_of(given, WHOLE), *second = message_of(unknown, UNKNOWN);
@@ -346,9 +347,29 @@ static void users_reach_nothing_of_each_other(void **state) {
 
 /* ---- The other way: what users and the operator may do ---- */
 
+static bool lists(tn_value info, const char *name) {
+    tn_value methods = value_get(info, "methods");
+    for (size_t i = 0; i < value_count(methods); i++)
+        if (value_text_is(value_at(methods, i), name)) return true;
+    return false;
+}
+
+static void info_lists_what_users_may_call(void **state) {
+    struct users users;
+    (void)state;
+    users_open(&users, "memory");
+    tn_value of_a = call_as(&users, users.a, "host/info", "{}"), of_b = call_as(&users, users.b, "host/info", "{}");
+    assert_true(lists(of_a, "run/start") && lists(of_a, "thread/delete") && lists(of_b, "graph/list"));
+    assert_false(lists(of_a, "model/embed") || lists(of_b, "work/start") || lists(of_b, "thread/export"));
+    assert_int_equal(value_count(value_get(of_b, "events")), 5); /* not component/changed */
+    value_unref(of_b);
+    value_unref(of_a);
+    users_close(&users);
+}
+
 static void users_have_the_same_names(void **state) {
     struct users users;
-    char id[256];
+    char id[256], claimed[256], params[400];
     (void)state;
     users_open(&users, "memory");
     users_write("hello", HELLO);
@@ -363,6 +384,12 @@ static void users_have_the_same_names(void **state) {
         value_unref(call_as(&users, user, "memory/put", "{\"namespace\":[\"n\"],\"key\":\"k\",\"value\":1}"));
         expect_as(&users, user, "memory/namespaces", "{\"depth\":1}", "{\"namespaces\":[[\"n\"]],\"more\":false}");
         value_unref(call_as(&users, user, "thread/get", i ? "{\"thread_id\":\"@b:t\"}" : "{\"thread_id\":\"@a:t\"}"));
+        snprintf(params, sizeof params, "{\"claimer_id\":\"w\",\"ttl_seconds\":60,\"filter\":{\"task_id\":\"%s\"}}",
+                 id);
+        value_unref(call_as(&users, user, "task/create", "{\"task_type\":\"t\"}"));
+        text_as(&users, user, "task/claim", params, "task_id", claimed);
+        assert_string_equal(claimed, id);
+        expect_as(&users, user, "task/claim", params, "null");
         value_unref(call_as(&users, user, "thread/fork", "{\"thread_id\":\"t\",\"new_thread_id\":\"f\"}"));
         value_unref(call_as(&users, user, "thread/delete", "{\"thread_id\":\"f\"}")); /* also with the scope `run` */
     }
@@ -380,6 +407,27 @@ static void users_have_the_same_names(void **state) {
     value_unref(list);
     expect_as(&users, users.served.client, "run/cancel", "{\"run_id\":\"@a:r\"}", "{}");
     fails_as(&users, users.served.client, "run/get", "{\"run_id\":\"r\"}", "NOT_FOUND");
+    users_close(&users);
+}
+
+/* With such a name, ids of owners could not be distinguished. */
+static void owners_without_a_valid_name_reach_nothing(void **state) {
+    static const char *const names[] = {"", "A", "a b", "a:", "@a", "abcdefghijklmnopqrstuvwxyz0123456789"};
+    struct users users;
+    (void)state;
+    users_open(&users, "memory");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct client *client = user_client(&users, names[i], METHOD_ADMIN);
+        struct error error = ERROR_INIT;
+        tn_value params = served_json("{\"events\":[\"run/started\"]}");
+        fails_as(&users, client, "run/list", "{}", "PERMISSION_DENIED");
+        fails_as(&users, client, "memory/search", "{}", "PERMISSION_DENIED");
+        assert_null(method_subscribe(client, params, &error));
+        assert_string_equal(error.code, "PERMISSION_DENIED");
+        error_finish(&error);
+        value_unref(params);
+        client_free(client);
+    }
     users_close(&users);
 }
 
@@ -440,7 +488,9 @@ static void limits_are_the_same(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(users_reach_nothing_of_each_other),
+        cmocka_unit_test(info_lists_what_users_may_call),
         cmocka_unit_test(users_have_the_same_names),
+        cmocka_unit_test(owners_without_a_valid_name_reach_nothing),
         cmocka_unit_test(the_operator_acts_for_users),
         cmocka_unit_test(limits_are_the_same),
     };

@@ -358,8 +358,8 @@ static bool is_noted(void *user) { return *(tn_value *)user != NULL; }
 static void call_for(struct host *host, const struct kernel *kernel, const char *thread, const char *operation,
                      tn_value arguments) {
     tn_value id = NULL;
-    kernel_call_for(kernel, kernel_find_operation(operation), &(const struct kernel_caller){.thread_id = thread}, arguments,
-                    note_id, &id);
+    kernel_call_for(kernel, kernel_find_operation(operation), &(const struct kernel_caller){.thread_id = thread},
+                    arguments, note_id, &id);
     value_unref(arguments);
     loop_run(host_loop(host), is_noted, &id);
     value_unref(id);

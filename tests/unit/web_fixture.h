@@ -54,6 +54,7 @@ static int32_t fake_listen(void *self, tn_value options, tn_http_server_handler 
     }
     http_handler = handler;
     http_user = user;
+    value_unref(http_options);
     http_options = value_ref(options);
     *listener = 1;
     *address =
@@ -324,6 +325,7 @@ FIXTURE_UNUSED static void web_shut(void) {
         buffer_finish(&sent[i].body);
     }
     value_unref(http_options);
+    http_options = NULL;
     value_unref(last_request);
     buffer_finish(&events);
     buffer_finish(&results);

@@ -43,7 +43,7 @@ static const char *name_fault(tn_value name) {
 static int32_t read_namespace(const struct request *request, struct buffer *out, struct error *error) {
     tn_value names = request_get(request, "namespace");
     size_t own = request->owner ? 1 : 0; /* the owner's name, which the caller has not given */
-    if (value_count(names) < own) /* not completed: never read the memories of others */
+    if (value_count(names) < own)        /* not completed: never read the memories of others */
         return request_invalid(request, error, "namespace", "it is missing");
     if (value_count(names) > MEMORY_DEPTH_MAX + own)
         return request_invalid(request, error, "namespace", "found %zu names, expected %d at most",

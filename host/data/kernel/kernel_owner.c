@@ -20,8 +20,7 @@ static tn_value confine_ids_take(const struct request *request, tn_value argumen
         if (id) arguments = value_set_take(arguments, names[i], owner_confine_value(request->owner, id));
     }
     tn_value refs = value_get(arguments, "artifact_refs");
-    if (value_is(refs, TN_ARRAY))
-        arguments = value_set_take(arguments, "artifact_refs", confine_list(request, refs));
+    if (value_is(refs, TN_ARRAY)) arguments = value_set_take(arguments, "artifact_refs", confine_list(request, refs));
     return arguments;
 }
 
@@ -32,8 +31,8 @@ static bool is_of_memory(const struct request *request) { return strncmp(request
 static tn_value owner_name(const struct request *request) { return value_format("@%s", request->owner); }
 
 /*
- * Puts the owner's name before the namespace of `object`, which it takes. An empty namespace stays empty if it is one of
- * a single memory, because it is refused there.
+ * Puts the owner's name before the namespace of `object`, which it takes. An empty namespace stays empty if it is one
+ * of a single memory, because it is refused there.
  */
 static tn_value confine_namespace_take(const struct request *request, tn_value object, bool single) {
     tn_value names = value_get(object, "namespace");

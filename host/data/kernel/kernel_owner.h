@@ -4,8 +4,8 @@
  *
  * Arguments are completed before the operation runs, so an operation cannot forget to check an id. An id of another
  * owner becomes one that does not exist. Lists and searches are limited by their range of keys
- * (request_owned_range_take), new ids have the prefix (request_id_make). Callers see complete ids, but not the first name
- * of a namespace. All functions run on the store's thread.
+ * (request_owned_range_take), new ids have the prefix (request_id_make). Callers see complete ids, but not the first
+ * name of a namespace. All functions run on the store's thread.
  */
 #ifndef TENON_HOST_DATA_KERNEL_KERNEL_OWNER_H
 #define TENON_HOST_DATA_KERNEL_KERNEL_OWNER_H

@@ -293,8 +293,8 @@ static int32_t find_idempotency_key(struct request *request, const char *idempot
     return status;
 }
 
-int32_t request_make_take(struct request *request, const char *key, tn_value more, tn_value made, char before[REQUEST_ID_TEXT],
-                          struct error *error) {
+int32_t request_make_take(struct request *request, const char *key, tn_value more, tn_value made,
+                          char before[REQUEST_ID_TEXT], struct error *error) {
     const char *idempotency = NULL;
     int32_t status = TN_OK;
     before[0] = 0;

@@ -33,11 +33,11 @@ typedef int32_t kernel_operation_fn(struct request *request, tn_value *result, s
 
 /* A change fails with CONFLICT after so many conflicts with other writers of the record. */
 #define KERNEL_TRIES_MAX 64
-#define KERNEL_ID_TEXT   37  /* bytes of a new id, with the NUL */
+#define KERNEL_ID_TEXT   37                                   /* bytes of a new id, with the NUL */
 #define REQUEST_ID_TEXT  (KERNEL_ID_TEXT + OWNER_PREFIX_TEXT) /* the same with the prefix of its owner */
-#define KERNEL_ID_MAX    128 /* bytes of an id in an argument */
-#define KERNEL_KEY_MAX   512 /* bytes of an idempotency key */
-#define KERNEL_KEY_DAYS  30  /* days that an idempotency key is remembered */
+#define KERNEL_ID_MAX    128                                  /* bytes of an id in an argument */
+#define KERNEL_KEY_MAX   512                                  /* bytes of an idempotency key */
+#define KERNEL_KEY_DAYS  30                                   /* days that an idempotency key is remembered */
 /* Limits of a time to live: a millisecond to ten years. */
 #define KERNEL_TTL_MIN_SECONDS 0.001
 #define KERNEL_TTL_MAX_SECONDS 315360000.0
@@ -111,8 +111,8 @@ bool request_conflict(int32_t status, const struct error *error);
  * committed and `before` receives the key of the record that was created then; otherwise "". `more` (may be NULL) is an
  * array of operations to commit before it.
  */
-int32_t request_make_take(struct request *request, const char *key, tn_value more, tn_value made, char before[REQUEST_ID_TEXT],
-                          struct error *error);
+int32_t request_make_take(struct request *request, const char *key, tn_value more, tn_value made,
+                          char before[REQUEST_ID_TEXT], struct error *error);
 /* Adds to a list or search, which it takes, the range of keys that begin with the owner's prefix. */
 tn_value request_owned_range_take(const struct request *request, tn_value query);
 

@@ -46,7 +46,8 @@ void threads_list(struct store *store, const struct threads_filter *filter, stor
     if (filter->before) bounds = value_set_take(bounds, "lt", value_text(filter->before));
     if (filter->since) bounds = value_set_take(bounds, "ge", value_text(filter->since));
     if (value_count(bounds)) where = value_set_take(where, "updated_at", bounds);
-    tn_value query = store_list(STORE_THREADS, filter->from, filter->to, filter->limit), list = value_ref(value_get(query, "list"));
+    tn_value query = store_list(STORE_THREADS, filter->from, filter->to, filter->limit),
+             list = value_ref(value_get(query, "list"));
     list = value_set_take(list, "where", where);
     list = value_set_take(list, "order", value_push_take(value_array(), value_text("updated_at")));
     list = value_set_take(list, "reverse", value_bool(true));

@@ -2,8 +2,9 @@
  * activation_cache.c - looks for the outcome of an activation in the cache of its node, and keeps it there.
  *
  * The key is `configurable`, the input, the fields that the node reads, and the owner of the run (plugin/call/owner.h).
- * Nothing else of the run is in the key, because a node whose expressions or templates use more of `run` has no cache (graph.c). A cache in memory answers at
- * once. The store answers later: the activation then counts as open, and run_advance is called after the answer.
+ * Nothing else of the run is in the key, because a node whose expressions or templates use more of `run` has no cache
+ * (graph.c). A cache in memory answers at once. The store answers later: the activation then counts as open, and
+ * run_advance is called after the answer.
  */
 #include "adl/value/memory.h"
 #include "host/engine/cache.h"

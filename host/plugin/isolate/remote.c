@@ -278,10 +278,19 @@ static const void *remote_get_interface(void *self, const char *id) {
     return strcmp(id, TN_LIFECYCLE_1) == 0 ? &remote_lifecycle : NULL;
 }
 
-/* True if a component of the manifest, or one that the plugin may add, needs the shared process. */
+static bool may_have_routes(const struct plugin *plugin) {
+    tn_value effects = value_get(manifest_plugin(plugin_manifest(plugin)), "effects");
+    for (size_t i = 0; value_is(effects, TN_ARRAY) && i < value_count(effects); i++) {
+        tn_value effect = value_at(effects, i);
+        if (value_is(effect, TN_STRING) && strncmp(value_chars(effect, NULL), "server.route", 12) == 0) return true;
+    }
+    return false;
+}
+
+/* True if a component of the manifest, one that the plugin may add, or a route needs the shared process. */
 static bool remote_needs_shared(const struct plugin *plugin) {
     tn_value components = manifest_components(plugin_manifest(plugin));
-    if (needs_one_process(plugin)) return true;
+    if (needs_one_process(plugin) || may_have_routes(plugin)) return true;
     if (value_count(value_get(manifest_plugin(plugin_manifest(plugin)), "dynamic")) > 0) return true;
     for (size_t i = 0; i < value_count(components); i++)
         if (!is_pooled(value_at(components, i))) return true;
@@ -381,6 +390,7 @@ void remote_close(const tn_plugin *entry) {
     value_unref(remote->store_environment);
     store_deaths_free(remote->store_deaths);
     remote_demand_free(remote);
+    remote_server_free(remote);
     mem_free(remote);
 }
 

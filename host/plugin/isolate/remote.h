@@ -25,6 +25,7 @@
 #include <tenon/document.h>
 #include <tenon/host.h>
 #include <tenon/http.h>
+#include <tenon/server.h>
 #include <tenon/state.h>
 
 struct callable;
@@ -41,6 +42,7 @@ struct remote_services {
     bool secrets_optional;       /* a replay: a secret that cannot be resolved is skipped */
     const tn_http_1 *http;
     const tn_host_1 *methods;
+    const tn_server_draft *server;
     const tn_state_draft *state;
     const tn_document_draft *document;
     struct callable *(*http_request)(struct plugin *plugin); /* makes a callable for one HTTP request */

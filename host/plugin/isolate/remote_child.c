@@ -13,6 +13,7 @@
 #include "host/plugin/isolate/process.h"
 #include "host/plugin/isolate/remote_internal.h"
 #include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
 #include <assert.h>
 
 /* ---- Copies of instances ---- */
@@ -197,6 +198,8 @@ tn_value remote_initialize_params(const struct remote *remote) {
     params = value_set_take(params, "config", value_ref(remote->config));
     params = value_set_take(params, "log", value_int(log_level(log_current())));
     params = value_set_take(params, "shared", value_bool(true));
+    if (registry_owner(plugin_registry(remote->plugin), TN_SERVER_DRAFT))
+        params = value_set_take(params, "serves", value_bool(true));
     params = value_set_take(params, "demand", value_bool(true));
     return value_set_take(params, "drafts", value_bool(plugin_may_use_drafts(remote->plugin)));
 }
@@ -326,6 +329,7 @@ void child_free(struct remote_child *child) {
     loop_timer_stop(remote->host->loop, &child->start_timer);
     loop_timer_stop(remote->host->loop, &child->create_timer);
     remote_http_cancel_all(child);
+    remote_server_end_all(child);
     remote_host_end_all(child);
     mem_free((void *)child->exchanges);
     while (child->copies) child_remove_copy(child->copies);

@@ -126,8 +126,24 @@ static void remote_use_explain(struct remote_use *use, int32_t status, tn_value 
                                                  : "the host is shutting down and accepts no more requests");
 }
 
+/* For a caller of tenon.server. */
+static int32_t remote_use_begin_as(struct remote_use *use, tn_value as, tn_value params) {
+    const tn_server_draft *server = use->child->remote->host->server;
+    tn_value method = value_get(params, "method"), given = value_get(params, "params");
+    uint64_t caller = value_is(as, TN_INT) ? (uint64_t)value_to_int(as) : 0;
+    size_t length = 0;
+    if (!plugin_may_use_drafts(use->child->remote->plugin)) return TN_STALE;
+    if (use->subscription)
+        return server->subscribe_as(use_host(use), caller, given, remote_use_handle, use, &use->token);
+    if (!value_is(method, TN_STRING)) return TN_INVALID;
+    const char *name = value_chars(method, &length);
+    return server->request_as(use_host(use), caller, name, length, given, remote_use_handle, use, &use->token);
+}
+
 static int32_t remote_use_begin(struct remote_use *use, tn_value params) {
     tn_value method = value_get(params, "method"), given = value_get(params, "params");
+    tn_value as = value_get(params, "caller");
+    if (as) return remote_use_begin_as(use, as, params);
     if (use->subscription)
         return use_methods(use)->subscribe(use_host(use), given, remote_use_handle, use, &use->token);
     if (!value_is(method, TN_STRING)) return TN_INVALID;
@@ -158,7 +174,10 @@ static void remote_use_start(struct remote_child *child, bool subscription, int6
         return;
     }
     int32_t status = remote_use_begin(use, params);
-    if (status != TN_OK) remote_use_explain(use, status, value_get(params, "method"));
+    if (status == TN_STALE && value_get(params, "caller"))
+        remote_use_fail(use, status, "NOT_FOUND", "there is no such caller, or not any more");
+    else if (status != TN_OK)
+        remote_use_explain(use, status, value_get(params, "method"));
 }
 
 static void remote_use_add_credit(struct remote_use *use, tn_value params) {

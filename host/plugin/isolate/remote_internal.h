@@ -106,7 +106,8 @@ struct remote_child {
     struct remote_copy *copies;
     struct remote_exchange **exchanges; /* HTTP exchanges by number: TASK_BUCKETS lists; NULL before the first one */
     uint32_t exchange_count;
-    struct remote_use *uses; /* requests and subscriptions of tenon.host */
+    struct remote_use *uses;          /* requests and subscriptions of tenon.host */
+    struct remote_request **requests; /* of tenon.server, by number: TASK_BUCKETS lists; NULL before the first one */
     struct loop_timer start_timer;
     int64_t start_left_ms;
     uint32_t creating; /* `create` requests that it has not answered, but for those that the host waits for */
@@ -125,6 +126,8 @@ struct remote {
     int64_t instance_count;
     /* Processes. */
     bool shares; /* some of its components need the shared process */
+    bool serves; /* it has had routes: the shared process is started again when it has ended */
+    struct remote_route *routes;
     void (*started)(struct plugin *plugin, const struct error *error); /* remote_start_later, until it is called */
     bool closing;                                                      /* remote_close: nothing is started any more */
     struct remote_child *shared;                                       /* NULL if it does not run */
@@ -232,6 +235,14 @@ void remote_http_cancel_all(struct remote_child *child);
 bool remote_host_on_message(struct remote_child *child, const char *method, tn_value message);
 /* Cancels the requests of a process that has ended, and ends its subscriptions. */
 void remote_host_end_all(struct remote_child *child);
+
+/* ---- remote_server.c: tenon.server ---- */
+
+/* Handles a message about a route or a request. Returns false if `method` is not such a message. */
+bool remote_server_on_message(struct remote_child *child, const char *method, tn_value message);
+/* Removes the routes of a process that has ended, and ends its requests. */
+void remote_server_end_all(struct remote_child *child);
+void remote_server_free(struct remote *remote);
 
 /* ---- remote_child.c: one process ---- */
 

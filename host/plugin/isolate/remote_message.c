@@ -178,13 +178,17 @@ static bool is_registry_method(const char *method) {
     return false;
 }
 
-/* Components that the child adds while it handles a request, usually `initialize`, must exist when the request returns.
+/*
+ * Components and routes that the child adds while it handles a request, usually `initialize`, must exist when the
+ * request returns.
  */
 bool remote_on_message_now(void *user, tn_value message) {
-    const struct remote_child *child = user;
+    struct remote_child *child = user;
     tn_value name = value_get(message, "method"), params = value_get(message, "params");
     const char *method = value_is(name, TN_STRING) ? value_chars(name, NULL) : "";
-    if (!is_registry_method(method) || !value_is(params, TN_OBJECT)) return false;
+    if (!value_is(params, TN_OBJECT)) return false;
+    if (strcmp(method, "server_route") == 0) return remote_server_on_message(child, method, message);
+    if (!is_registry_method(method)) return false;
     remote_child_on_registry(child, method, message);
     return true;
 }
@@ -229,6 +233,7 @@ void remote_on_message(void *user, tn_value message) {
         remote_on_log(child->remote, params);
     else if (is_registry_method(method))
         remote_child_on_registry(child, method, message);
-    else if (!remote_http_on_message(child, method, message) && !remote_host_on_message(child, method, message))
+    else if (!remote_http_on_message(child, method, message) && !remote_host_on_message(child, method, message) &&
+             !remote_server_on_message(child, method, message))
         remote_on_task_message(child, method, message);
 }

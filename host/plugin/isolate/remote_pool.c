@@ -66,7 +66,7 @@ static bool remote_start_child(struct remote *remote, bool shared) {
         remote_log_death(remote, &error);
         remote_describe_pause(remote, false, &error);
         remote_on_start_failed(remote, shared, &error);
-        if (remote->shared_queue.first || remote->pool_queue.first)
+        if (remote->shared_queue.first || remote->pool_queue.first || remote->serves)
             (void)remote_may_start(remote); /* after the pause */
     } else if (remote->in_a_row) {
         /* Until one has proved to work, they are started one after the other. */
@@ -116,7 +116,7 @@ static void shared_try(struct remote_child *child, struct remote_task *task) {
 }
 
 static void pump_shared(struct remote *remote) {
-    if (!remote->shared_queue.first) return;
+    if (!remote->shared_queue.first && !remote->serves) return;
     if (!remote->shared && !remote_start_child(remote, true)) return;
     struct remote_child *child = remote->shared;
     for (struct remote_task *task = remote->shared_queue.first, *next; task && child_takes_tasks(child); task = next) {

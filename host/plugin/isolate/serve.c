@@ -163,11 +163,9 @@ static const struct registry_interface *serve_interfaces(void) {
     const struct {
         const char *id;
         const void *vtable;
-    } replaced[] = {{TN_REGISTRY_1, &serve_registry},
-                    {TN_HOST_1, &serve_host},
-                    {TN_HTTP_1, &serve_http},
-                    {TN_STATE_DRAFT, &serve_state},
-                    {TN_DOCUMENT_DRAFT, &serve_document}};
+    } replaced[] = {{TN_REGISTRY_1, &serve_registry}, {TN_HOST_1, &serve_host},
+                    {TN_HTTP_1, &serve_http},         {TN_SERVER_DRAFT, &serve_server},
+                    {TN_STATE_DRAFT, &serve_state},   {TN_DOCUMENT_DRAFT, &serve_document}};
     size_t count = 0;
     for (const struct registry_interface *row = server.options->interfaces; row->id; row++) {
         assert(count + 1 < SERVE_INTERFACES_MAX);
@@ -185,6 +183,7 @@ static void serve_initialize(tn_value id, tn_value params) {
     if (level) log_set_level(NULL, (int32_t)value_to_int(level));
     server.config = value_ref(value_get(params, "config"));
     server.shares = value_get(params, "shared") == value_bool(true);
+    server.serves = value_get(params, "serves") == value_bool(true);
     server.registry =
         registry_new(&(struct registry_options){.interfaces = serve_interfaces(),
                                                 .allow_drafts = value_to_bool(value_get(params, "drafts")),
@@ -227,6 +226,7 @@ static void serve_shut_down(tn_value id) {
     server.plugin = NULL;
     serve_discard_exchanges();
     serve_discard_host_uses();
+    serve_discard_server();
     serve_respond_take(id, value_null());
 }
 
@@ -248,6 +248,8 @@ static void serve_handle_message(tn_value message) {
         serve_on_call_chunk(params);
     } else if (strcmp(method, "http") == 0) {
         serve_on_http_event(params);
+    } else if (strcmp(method, "server") == 0) {
+        serve_on_server_event(params);
     } else if (strcmp(method, "host_event") == 0) {
         serve_on_host_event(params);
     } else if (strcmp(method, "host_ended") == 0) {

@@ -159,8 +159,9 @@ static void served_use_send_take(struct served_use *use, const char *message, tn
     error_finish(&error);
 }
 
-static int32_t serve_host_request(const tn_host *self, const char *method, uint64_t length, tn_value params,
-                                  tn_host_handler handler, void *user, uint64_t *request) {
+/* `caller` is 0 for the plugin itself. */
+static int32_t use_request(const tn_host *self, uint64_t caller, const char *method, uint64_t length, tn_value params,
+                           tn_host_handler handler, void *user, uint64_t *request) {
     int32_t status = serve_check_loop(self);
     if (status != TN_OK) return status;
     if (!method || !handler || !request) return TN_INVALID;
@@ -172,14 +173,26 @@ static int32_t serve_host_request(const tn_host *self, const char *method, uint6
         *request = (uint64_t)use->number;
         tn_value message = value_set_take(served_use_params(use), "method", value_text(name));
         if (params) message = value_set_take(message, "params", value_ref(params));
+        if (caller) message = value_set_take(message, "caller", value_int((int64_t)caller));
         served_use_send_take(use, "host_request", message);
     }
     mem_free(name);
     return status;
 }
 
-static int32_t serve_host_subscribe(const tn_host *self, tn_value params, tn_host_handler handler, void *user,
-                                    uint64_t *subscription) {
+static int32_t serve_host_request(const tn_host *self, const char *method, uint64_t length, tn_value params,
+                                  tn_host_handler handler, void *user, uint64_t *request) {
+    return use_request(self, 0, method, length, params, handler, user, request);
+}
+
+int32_t serve_host_request_as(const tn_host *self, uint64_t caller, const char *method, uint64_t length,
+                              tn_value params, tn_host_handler handler, void *user, uint64_t *request) {
+    if (!caller || caller > INT64_MAX) return TN_STALE;
+    return use_request(self, caller, method, length, params, handler, user, request);
+}
+
+static int32_t use_subscribe(const tn_host *self, uint64_t caller, tn_value params, tn_host_handler handler, void *user,
+                             uint64_t *subscription) {
     int32_t status = serve_check_loop(self);
     if (status != TN_OK) return status;
     if (!handler || !subscription) return TN_INVALID;
@@ -188,8 +201,20 @@ static int32_t serve_host_subscribe(const tn_host *self, tn_value params, tn_hos
     *subscription = (uint64_t)use->number;
     tn_value message = served_use_params(use);
     if (params) message = value_set_take(message, "params", value_ref(params));
+    if (caller) message = value_set_take(message, "caller", value_int((int64_t)caller));
     served_use_send_take(use, "host_subscribe", message);
     return TN_OK;
+}
+
+static int32_t serve_host_subscribe(const tn_host *self, tn_value params, tn_host_handler handler, void *user,
+                                    uint64_t *subscription) {
+    return use_subscribe(self, 0, params, handler, user, subscription);
+}
+
+int32_t serve_host_subscribe_as(const tn_host *self, uint64_t caller, tn_value params, tn_host_handler handler,
+                                void *user, uint64_t *subscription) {
+    if (!caller || caller > INT64_MAX) return TN_STALE;
+    return use_subscribe(self, caller, params, handler, user, subscription);
 }
 
 /* TN_OK with *out; TN_STALE: there is none with this number. */

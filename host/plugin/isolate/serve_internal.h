@@ -20,6 +20,7 @@
 #include <tenon/document.h>
 #include <tenon/host.h>
 #include <tenon/http.h>
+#include <tenon/server.h>
 #include <tenon/state.h>
 #include <uv.h>
 
@@ -71,6 +72,8 @@ struct served_call {
 
 struct served_demand;
 struct served_exchange;
+struct served_request;
+struct served_route;
 struct served_use;
 struct serve_options;
 
@@ -116,6 +119,11 @@ struct server {
     struct served_use *uses; /* requests and subscriptions of tenon.host */
     int64_t last_use;        /* the highest number of both */
     uint32_t use_counts[2];  /* requests, subscriptions */
+    bool serves;             /* the host has routes */
+    struct served_route *routes;
+    int64_t last_route; /* the highest number of a route */
+    uint32_t route_count;
+    struct served_request *requests[TASK_BUCKETS]; /* of tenon.server */
 };
 
 extern struct server server;
@@ -196,6 +204,7 @@ bool serve_store(const char *method, tn_value id, tn_value params);
 
 extern const tn_host_1 serve_host;
 extern const tn_http_1 serve_http;
+extern const tn_server_draft serve_server;
 extern const tn_state_draft serve_state;
 extern const tn_document_draft serve_document;
 /* An event of an exchange. */
@@ -207,6 +216,14 @@ int32_t serve_check_loop(const tn_host *self);
 /* An event of a subscription; the end of a request or a subscription. */
 void serve_on_host_event(tn_value params);
 void serve_on_host_ended(tn_value params);
+/* As the functions of tn_server_draft. */
+int32_t serve_host_request_as(const tn_host *self, uint64_t caller, const char *method, uint64_t length,
+                              tn_value params, tn_host_handler handler, void *user, uint64_t *request);
+int32_t serve_host_subscribe_as(const tn_host *self, uint64_t caller, tn_value params, tn_host_handler handler,
+                                void *user, uint64_t *subscription);
+/* An event of a request of tenon.server (serve_server.c). */
+void serve_on_server_event(tn_value params);
+void serve_discard_server(void); /* as serve_discard_exchanges */
 /* The same as serve_discard_exchanges, for requests and subscriptions. */
 void serve_discard_host_uses(void);
 

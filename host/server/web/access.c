@@ -31,6 +31,7 @@ struct access {
     struct loop *loop;
     tn_value limits;               /* of keys that have none */
     struct access_entry **entries; /* sorted by hash */
+    struct access_entry **by_name; /* the same, sorted by name */
     size_t count;
     int64_t version; /* of the keys when they were read */
     struct loop_timer timer;
@@ -125,6 +126,17 @@ static int compare_entries(const void *a, const void *b) {
     return memcmp((*first)->hash, (*second)->hash, ACCESS_HASH_BYTES);
 }
 
+static int compare_names(const void *a, const void *b) {
+    const struct access_entry *const *first = a, *const *second = b;
+    return strcmp((*first)->name, (*second)->name);
+}
+
+static void access_sort(struct access *access) {
+    qsort((void *)access->entries, access->count, sizeof *access->entries, compare_entries);
+    memcpy((void *)access->by_name, (const void *)access->entries, access->count * sizeof *access->entries);
+    qsort((void *)access->by_name, access->count, sizeof *access->by_name, compare_names);
+}
+
 /* The entry that the table has for this record, or a new one. NULL if the record cannot be used. */
 static struct access_entry *keep_or_make(struct access *access, tn_value record) {
     unsigned char hash[ACCESS_HASH_BYTES];
@@ -152,10 +164,12 @@ static void access_replace(struct access *access, tn_value loaded) {
         entry->is_kept = false;
         if (is_gone) entry_free(entry);
     }
-    qsort((void *)entries, count, sizeof *entries, compare_entries);
     mem_free((void *)access->entries);
+    mem_free((void *)access->by_name);
     access->entries = entries;
+    access->by_name = mem_alloc((value_count(records) + 1) * sizeof(struct access_entry *));
     access->count = count;
+    access_sort(access);
     access->version = value_to_int(value_get(loaded, "version"));
 }
 
@@ -222,7 +236,7 @@ static char *access_generate(struct access *access) {
     entry->key = (struct access_key){entry->name, METHOD_RUN, entry->owner, key_limits(access->limits, NULL)};
     entry->expires_ms = -1;
     access->entries[access->count++] = entry; /* access_replace has left room for it */
-    qsort((void *)access->entries, access->count, sizeof(struct access_entry *), compare_entries);
+    access_sort(access);
     return secret;
 }
 
@@ -255,6 +269,7 @@ void access_free(struct access *access) {
     if (access->poll) access->poll->access = NULL;
     for (size_t i = 0; i < access->count; i++) entry_free(access->entries[i]);
     mem_free((void *)access->entries);
+    mem_free((void *)access->by_name);
     value_unref(access->limits);
     mem_free(access);
 }
@@ -273,8 +288,16 @@ const struct access_key *access_check(const struct access *access, const char *t
 }
 
 const struct access_key *access_find(const struct access *access, const char *name) {
-    for (size_t i = 0; i < access->count; i++)
-        if (strcmp(access->entries[i]->name, name) == 0)
-            return entry_is_valid(access, access->entries[i]) ? &access->entries[i]->key : NULL;
+    size_t low = 0, high = access->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct access_entry *entry = access->by_name[middle];
+        int order = strcmp(entry->name, name);
+        if (order == 0) return entry_is_valid(access, entry) ? &entry->key : NULL;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
     return NULL;
 }

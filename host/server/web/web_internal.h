@@ -22,12 +22,12 @@ struct plugin_caller;
 #define WEB_BODY_DEFAULT  (1 << 20)          /* of a route without `max` */
 #define WEB_BODY_MAX      (64 << 20)         /* of a body that is given as a whole */
 #define WEB_UPLOAD_MAX    ((int64_t)1 << 30) /* of a streamed one */
-#define WEB_UNREAD_MAX    (16 << 20) /* bytes that a plugin writes although it was told TN_SERVER_FULL; then abort */
-#define WEB_HEADERS_MAX   64u        /* headers of a response; then TN_INVALID */
-#define WEB_HEADER_MAX    8192u      /* bytes of one of them */
-#define WEB_CALLERS_MAX   10000u     /* callers of a host; then 503 */
-#define WEB_QUERY_MAX     256u       /* members of a query; then 400 */
-#define WEB_KEEP_ALIVE_MS 15000      /* silence of an event stream before a comment */
+#define WEB_UNREAD_MAX    (16 << 20)         /* bytes that a plugin writes after TN_SERVER_FULL; then abort */
+#define WEB_HEADERS_MAX   64u                /* headers of a response; then TN_INVALID */
+#define WEB_HEADER_MAX    8192u              /* bytes of one of them */
+#define WEB_CALLERS_MAX   10000u             /* callers of a host; then 503 */
+#define WEB_QUERY_MAX     256u               /* members of a query; then 400 */
+#define WEB_KEEP_ALIVE_MS 15000              /* silence of an event stream before a comment */
 #define WEB_TICK_MS       1000
 
 /* ---- The provider, web_provider.c ---- */
@@ -58,17 +58,18 @@ struct web_request {
     struct buffer body;        /* what has arrived of a body that is given as a whole */
     int64_t length, limit;     /* of the body: as declared (-1: unknown); allowed */
     char id[WEB_ID_TEXT];
-    char *key;                                      /* name of the key; NULL: none */
-    struct key_use *use;                            /* of the key; NULL: none */
-    char *origin;                                   /* for Access-Control-Allow-Origin; NULL: none */
-    struct web_request *stream_next, **stream_link; /* event streams, for keep-alive; the link is NULL if it is none */
-    struct loop_work later;                         /* reports TN_SERVER_DRAIN */
-    int64_t started_us, last_ms;                    /* last_ms: of the last event */
-    uint64_t unread;                                /* bytes written since FULL */
-    uint64_t received;                              /* bytes of the body */
-    int status;                                     /* of the response; 0 before it */
-    bool head_only;                                 /* HEAD: what the plugin writes is dropped */
-    bool upgrade;                                   /* it may be accepted as a WebSocket */
+    char *key;           /* name of the key; NULL: none */
+    struct key_use *use; /* of the key; NULL: none */
+    char *origin;        /* for Access-Control-Allow-Origin; NULL: none */
+    struct web_request *stream_next,
+        **stream_link;           /* event streams, for keep-alive; the link is NULL for other requests */
+    struct loop_work later;      /* reports TN_SERVER_DRAIN */
+    int64_t started_us, last_ms; /* last_ms: of the last event */
+    uint64_t unread;             /* bytes written since FULL */
+    uint64_t received;           /* bytes of the body */
+    int status;                  /* of the response; 0 before it */
+    bool head_only;              /* HEAD: what the plugin writes is dropped */
+    bool upgrade;                /* it may be accepted as a WebSocket */
     bool refusing, responded, streams, finished, upgraded, full, aborted, drained, counted, json;
     const char *reason; /* why the host has ended it; NULL: it has not */
     const char *code;   /* of a refusal, for the log; NULL */

@@ -2,7 +2,7 @@
  * web_limit.h - what each key has used: requests, open requests, active runs, tokens and cost.
  *
  * The numbers are in memory and begin at 0 with the host. A day is one of UTC. The limits of a key are an object:
- * requests_per_minute, runs, tokens_per_day, cost_per_day; a member that is absent is no limit.
+ * requests_per_minute, runs, tokens_per_day, cost_per_day; without a member there is no limit of that kind.
  *
  *     struct key_use *use = web_limits_use(limits, "ada");
  *     if (!key_use_begin(use, key->limits, 100, &retry_s, &what)) refuse with 429;

@@ -1,7 +1,7 @@
 /*
  * web_origin.h - from where pages of browsers may call: `Host` and `Origin`.
  *
- * A page of any site can send requests to a server on loopback, and a name of its own domain can point there (DNS
+ * A page of any site can send requests to a server on loopback, and a name of the site's domain can point there (DNS
  * rebinding). So a server on loopback answers only requests for `localhost`, 127.0.0.1 and [::1], and for `serve:
  * {hosts}`; and a page of another origin needs `serve: {origins}`, or a route for every origin.
  *

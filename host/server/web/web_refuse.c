@@ -1,5 +1,5 @@
 /*
- * web_refuse.c - requests that the host refuses: in the form that the plugin of the route gives them, or as
+ * web_refuse.c - requests that the host refuses: in the form of the plugin of the route, or as
  * {"error": {code, message, status}}.
  *
  * A refused request is not open: its plugin gets no other event than TN_SERVER_REFUSED.

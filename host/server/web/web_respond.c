@@ -25,8 +25,8 @@ static bool has_header(tn_value headers, const char *name) {
 }
 
 static bool is_header_name(const char *name, size_t length) {
-    static const char *const reserved[] = {"content-length", "transfer-encoding", "date", "keep-alive",
-                                           "trailer",        "te",                "upgrade"};
+    static const char *const reserved[] = {"content-length", "transfer-encoding", "date", "keep-alive", "trailer", "te",
+                                           "upgrade"};
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strcasecmp(name, reserved[i]) == 0) return false;
     return length && length <= 256 &&

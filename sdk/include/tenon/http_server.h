@@ -84,9 +84,9 @@ typedef struct tn_http_server_draft {
     /*
      * headers: [[name, TEXT], …]. The body is `data` if more = 0, with its length as Content-Length (data may be NULL
      * for an empty one); with more = 1 it comes by `write`, chunked, and is not compressed. Date and framing headers
-     * are the server's. The data is copied. While a body is being received, the response follows after its end; a rest
-     * of more than 1 MiB closes the connection instead. TN_INVALID: there was a response already, `status` is not from
-     * 200 to 599, or a header is malformed; nothing was sent.
+     * are the server's. The data is copied. For HEAD only the headers are sent. While a body is being received, the
+     * response follows after its end; a rest of more than 1 MiB closes the connection instead. TN_INVALID: there was a
+     * response already, `status` is not from 200 to 599, or a header is malformed; nothing was sent.
      */
     int32_t TN_FN(respond)(void *self, uint64_t request, int32_t status, tn_value headers, const void *data,
                            uint64_t length, int32_t more);

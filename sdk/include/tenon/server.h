@@ -20,7 +20,8 @@
  *              declare "server.route:PATTERN", for example "server.route:/v1*"
  *   scope      what the key needs: "read", "run", "admin", or "none": for everybody, without a key
  *   body?      {max? bytes (default 1 MiB, at most 64 MiB; of a streamed one, at most 1 GiB), stream? bool,
- *              types? [media types; others get 415], optional? bool}. Without it, a body is refused
+ *              types? [media types, in which `*` stands for any text; others get 415], optional? bool}. Without it, a
+ *              body is refused
  *   websocket? bool: the request may be an upgrade, which `accept` completes
  *   refusals?  bool: the plugin words the host's refusals, see TN_SERVER_REFUSED
  *   origins?   "*": pages of every origin may call it (but without cookies); otherwise the operator's `serve:
@@ -32,6 +33,7 @@
  *                      caller?: {number, name, owner, scope}, body? bytes, json?}: first, and once. `id` names the
  *                      request in the log. `json` is the body if its type is JSON; malformed JSON was refused with 400.
  *                      `caller` is absent only with the scope "none"
+ *                      `body` is absent then. `headers` do not contain the key
  *   TN_SERVER_BODY     bytes, with body.stream: the next part; TN_SERVER_BODY_END: NULL
  *   TN_SERVER_ROOM     NULL: after TN_SERVER_FULL, the client has taken what waited; write more
  *   TN_SERVER_MESSAGE  TEXT or bytes: a WebSocket message
@@ -40,8 +42,14 @@
  *   TN_SERVER_CLOSED   {reason}: the last event, after every request. reason: "done", "client", "limit", "drain",
  *                      "error". Calls and subscriptions that were made for the request continue: end them
  *   TN_SERVER_REFUSED  {id, method, path, route, status, code, message, headers, json?}: only with `refusals`, instead
- *                      of all others. The host refuses the request (401, 403, 404, 405, 411, 413, 415, 429, 500, 503).
- *                      Call `respond` before returning: its body is sent with the host's status and headers
+ *                      of all others. The host refuses the request (400, 401, 403, 404, 405, 411, 413, 415, 429, 500,
+ *                      503). Call `respond` before returning: its body is sent with the host's status and headers; a
+ *                      header of the response replaces that of the host. A path without a route is refused by the
+ *                      route that has the most first segments in common with it, at least one
+ *
+ * An isolated plugin gets no TN_SERVER_REFUSED: the host words refusals itself. Its `route` returns TN_OK; why a route
+ * was refused is in the log. When its process ends, its requests are closed, and its routes are absent until it has
+ * been started again.
  *
  * Errors of methods as an HTTP status: INVALID_INPUT, INVALID_GRAPH 400; PERMISSION_DENIED 403; NOT_FOUND 404; EXISTS,
  * CONFLICT, OWNED 409; LIMIT, RATE_LIMIT, BUDGET 429; UNSUPPORTED 501; STORE_… 503; others 500.
@@ -88,10 +96,14 @@ typedef struct tn_server_draft {
      * {status, headers?: {name: TEXT, or [TEXT, …]}, and one of: json? any value; body? TEXT or bytes; stream? "bytes"
      * or "events"}. With `stream` the body comes by `write` or `event`, until `finish`; "events" is a text/event-stream
      * with the headers that proxies need, and a comment as keep-alive every 15 seconds. TN_INVALID: malformed, or there
-     * was a response already; the request then gets 500.
+     * was a response already; the request then gets 500 if there was none. 429 and 503 get a Retry-After unless
+     * `headers` have one. All responses get X-Request-Id, X-Content-Type-Options and, if they have none, Cache-Control.
      */
     int32_t TN_FN(respond)(const tn_host *host, uint64_t request, tn_value response);
-    /* TN_OK or TN_SERVER_FULL. The data is copied. */
+    /*
+     * TN_OK or TN_SERVER_FULL. The data is copied. The request is closed ("limit") when a plugin has written 16 MiB
+     * after TN_SERVER_FULL. TN_INVALID: the response does not stream, or was finished.
+     */
     int32_t TN_FN(write)(const tn_host *host, uint64_t request, const char *data, uint64_t length);
     /* An event of a text/event-stream: {data: TEXT, or a value that is sent as JSON, event?, id?, retry?: ms}. */
     int32_t TN_FN(event)(const tn_host *host, uint64_t request, tn_value event);

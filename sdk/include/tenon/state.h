@@ -37,9 +37,11 @@
  * only at not_before, after task.wake, or after an answer was saved for the thread with its id. Artifact: {artifact_id,
  * media_type, body, metadata, created_at, size}. Memory: {namespace, key, value, created_at, updated_at, expires_at}, a
  * search's with `score`. Times are ISO 8601, UTC, with milliseconds. Filters are those of tenon/store.h, over the
- * members named here, for a memory over the members of its value; an array means {in: array}. Ids sort by creation
- * time. If the operator has configured a model for embeddings, memory.put makes a `vector` of the text (false: none),
- * and `similar` is a text that is searched for by its vector.
+ * members named here, for a memory over the members of its value; an array means {in: array}. Ids of one owner
+ * sort by creation time. In a run of a user of `tenon serve`, operations reach only what belongs to this user: records
+ * whose ids begin with `@OWNER:`, a prefix that arguments may leave out, and the user's memories. If the operator has
+ * configured a model for embeddings, memory.put makes a `vector` of the text (false: none), and `similar` is a text
+ * that is searched for by its vector.
  *
  * Errors: INVALID_INPUT (the message names the member), NOT_FOUND, INVALID_TRANSITION, CLAIM_LOST, CONFLICT, LIMIT,
  * PERMISSION_DENIED (the effect is not declared), and the errors of the store.
