@@ -88,15 +88,13 @@ class Server:
 
 
 def read_all(client):
-    data = b""
+    data = bytearray()
     try:
-        while True:
-            part = client.recv(65536)
-            if not part:
-                return data
+        while part := client.recv(65536):
             data += part
     except ConnectionResetError:
-        return data
+        pass
+    return bytes(data)
 
 
 def exchange(client, data):
