@@ -63,7 +63,7 @@ struct request {
     uint64_t length, sent;
     struct tn_text_buffer out; /* of a response with more = 1; the bytes before `out_begin` were taken */
     uint64_t out_begin;
-    struct socket *socket;     /* WebSocket, after the upgrade */
+    struct socket *socket; /* WebSocket, after the upgrade */
 };
 TAILQ_HEAD(request_list, request);
 

@@ -74,6 +74,7 @@ class Server:
 
     def stop(self):
         self.process.stdin.close()
+        self.process.stdout.close()
         code = self.process.wait(DEADLINE)
         assert code == 0, "the server ended with %d" % code
 
