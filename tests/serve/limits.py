@@ -248,6 +248,12 @@ def endings():
                 server.get("/head")
             client.close()
             server.wait_for(reason(path.decode(), "client"))
+        status, answer, body = parse(server.send(b"GET /invalid HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
+        assert status == 200 and answer["content-length"] == "0" and body == b""
+        client = server.connect()
+        client.sendall(GET % b"/head")
+        head = read_head(client).lower()
+        assert b"\r\nconnection: keep-alive\r\n" in head and head.count(b"content-length") == 1 and head.count(b"set-cookie") == 2
         # 100 Continue; a pipeline; HTTP/1.0; HEAD.
         client = server.connect()
         client.sendall(b"POST /count HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
