@@ -44,6 +44,11 @@ static void TN_ABI on_get(void *user, uint64_t request, int32_t event, tn_value 
     dispatch(request, event, value, exchange_resume);
 }
 
+static void TN_ABI on_messages(void *user, uint64_t request, int32_t event, tn_value value) {
+    (void)user;
+    dispatch(request, event, value, exchange_history);
+}
+
 static void TN_ABI on_delete(void *user, uint64_t request, int32_t event, tn_value value) {
     (void)user;
     dispatch(request, event, value, exchange_cancel);
@@ -59,6 +64,7 @@ static int32_t add_routes(void) {
          "\"summary\": \"Answers a chat of the AI SDK as a UI message stream\", "
          "\"body\": {\"max\": 33554432, \"types\": [\"application/json\"]}"},
         {"GET", "/{chatId}/stream", "read", on_get, "\"summary\": \"Sends the active answer of a chat again\""},
+        {"GET", "/{chatId}/messages", "read", on_messages, "\"summary\": \"Lists the messages of a chat\""},
         {"DELETE", "/{chatId}/stream", "run", on_delete, "\"summary\": \"Cancels the active answer of a chat\""}};
     static const char *const bases[] = {"/api/chat", "/api/chat/stream"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -274,6 +274,7 @@ struct chunks *chunks_new(const struct chunks_options *options) {
         chunks_free(chunks);
         return NULL;
     }
+    chunks->knows = options->known != NULL;
     know_messages(chunks, options->known);
     calls_read(chunks, options->parts);
     return chunks;

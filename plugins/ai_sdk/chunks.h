@@ -69,8 +69,11 @@ void parts_replay(tn_value parts, chunks_handler *handler, void *user);
 
 /* The document stops before or after a node, and asks nothing. */
 bool interrupt_is_pause(tn_value interrupt);
-/* The payload is {kind: "client_tool", tool, arguments}: the client executes the tool, and its output is the answer. */
-bool interrupt_is_client_tool(tn_value interrupt);
+/*
+ * {kind: "client_tool", tool, arguments}, which is the payload or its `detail` (the node `ask`): the client executes
+ * the tool, and its output is the answer. NULL: the interrupt is another question. Borrowed.
+ */
+tn_value interrupt_client_tool(tn_value interrupt);
 /* The id of a call that exists only for this interrupt: "PREFIX-ID". */
 #define CALL_OF_APPROVAL "approval-"
 #define CALL_OF_TOOL     "ask-"

@@ -110,12 +110,15 @@ static void input_available(struct chunks *chunks, struct call *call, tn_value i
                                "toolName", call->name, "input", input));
 }
 
-static void input_failed(struct chunks *chunks, struct call *call, const char *reason) {
-    call->state = CALL_ENDED;
+/* The call stays open if its tool reports the mistake, too. */
+static void input_failed(struct chunks *chunks, struct call *call, enum call_state state, const char *reason) {
+    const char *text = call->arguments.bytes != NULL ? call->arguments.bytes : "";
+    call->state = state;
     call->stream = NULL;
+    tn_release(call->input);
+    call->input = tn_text(text);
     send_take(chunks, tn_build("{s:s, s:s, s:s, s:s, s:s}", "type", "tool-input-error", "toolCallId", call->id,
-                               "toolName", call->name, "input",
-                               call->arguments.bytes != NULL ? call->arguments.bytes : "", "errorText", reason));
+                               "toolName", call->name, "input", text, "errorText", reason));
     tn_text_free(&call->arguments);
 }
 
@@ -161,13 +164,13 @@ void calls_stream_end(struct chunks *chunks, const struct stream *stream, bool d
         bool empty = call->arguments.length == 0;
         tn_value input = tn_from_json(empty ? "{}" : call->arguments.bytes, empty ? 2 : call->arguments.length);
         if (discarded)
-            input_failed(chunks, call, "The answer was discarded, and the model is asked again.");
+            input_failed(chunks, call, CALL_ENDED, "The answer was discarded, and the model is asked again.");
         else if (call->arguments.status == TN_LIMIT)
             call->stream = NULL; /* the message has the whole input */
         else if (input != NULL)
             input_available(chunks, call, tn_retain(input));
         else
-            input_failed(chunks, call, "The arguments are not valid JSON.");
+            input_failed(chunks, call, CALL_OPEN, "The arguments are not valid JSON.");
         tn_release(input);
     }
 }
@@ -187,6 +190,11 @@ void calls_start(struct chunks *chunks, tn_value tool_call) {
         tn_release(input);
 }
 
+void calls_end(struct chunks *chunks, const char *id) {
+    struct call *call = call_by_id(chunks, id);
+    if (call != NULL) call->state = CALL_ENDED;
+}
+
 bool calls_are_known(const struct chunks *chunks, tn_value calls) {
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++)
         for (const struct call *call = chunks->calls; call != NULL; call = call->next)
@@ -197,7 +205,7 @@ bool calls_are_known(const struct chunks *chunks, tn_value calls) {
 /* ---- Output ---- */
 
 /* JSON text is parsed, because tools return values. A new reference. */
-static tn_value output_of_content(tn_value content) {
+tn_value calls_output(tn_value content) {
     uint64_t length = 0;
     const char *text = tn_chars(content, &length);
     if (text == NULL) return content != NULL ? tn_retain(content) : tn_null();
@@ -243,7 +251,7 @@ void calls_result(struct chunks *chunks, tn_value message) {
         output_failed(chunks, call, tn_get(message, "content"));
     else
         send_take(chunks, tn_build("{s:s, s:s, s:V}", "type", "tool-output-available", "toolCallId", call->id, "output",
-                                   output_of_content(tn_get(message, "content"))));
+                                   calls_output(tn_get(message, "content"))));
 }
 
 /* ---- Calls of an earlier leg ---- */
@@ -275,9 +283,11 @@ bool interrupt_is_pause(tn_value interrupt) {
     return tn_get(interrupt, "when") != NULL && tn.value->kind(tn_get(interrupt, "payload")) <= TN_NULL;
 }
 
-bool interrupt_is_client_tool(tn_value interrupt) {
-    tn_value payload = tn_get(interrupt, "payload");
-    return serving_is(tn_get(payload, "kind"), "client_tool") && tn_get_text(payload, "tool", NULL) != NULL;
+tn_value interrupt_client_tool(tn_value interrupt) {
+    tn_value payload = tn_get(interrupt, "payload"), detail = tn_get(payload, "detail");
+    tn_value from = serving_is(tn_get(detail, "kind"), "client_tool") ? detail : payload;
+    bool tool = serving_is(tn_get(from, "kind"), "client_tool") && tn_get_text(from, "tool", NULL) != NULL;
+    return tool ? from : NULL;
 }
 
 /* Of equal calls, each is asked for once. */
@@ -290,7 +300,9 @@ static struct call *call_like(const struct chunks *chunks, const char *name, tn_
 }
 
 struct call *calls_of_interrupt(struct chunks *chunks, tn_value interrupt, const char *prefix) {
-    tn_value payload = tn_get(interrupt, "payload"), input = tn_call_arguments(payload);
+    tn_value client = interrupt_client_tool(interrupt),
+             payload = client != NULL ? client : tn_get(interrupt, "payload");
+    tn_value input = tn_call_arguments(payload);
     const char *node = tn_get_text(interrupt, "node", "node"), *id = tn_get_text(interrupt, "id", "");
     const char *tool = tn_get_text(payload, "tool", NULL);
     const char *name = tool != NULL ? tool : tn_get_text(payload, "node", node);

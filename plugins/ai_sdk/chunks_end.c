@@ -2,6 +2,7 @@
  * chunks_end.c - the first and the last chunks of a leg: its start, what the run waits for, how it has ended.
  */
 #include "chunks_internal.h"
+#include "history.h"
 #include <tenon/message.h>
 
 void chunks_start(struct chunks *chunks, tn_value metadata) {
@@ -20,6 +21,7 @@ void chunks_continue(struct chunks *chunks, tn_value parts) {
         const char *id = tn_get_text(part, "toolCallId", "");
         if (strncmp(id, prefix, sizeof prefix - 1) != 0 || strcmp(part_state(part), "approval-responded") != 0)
             continue;
+        calls_end(chunks, id);
         if (serving_true(tn_get(approval, "approved")))
             send_take(chunks, tn_build("{s:s, s:s, s:{s:b}}", "type", "tool-output-available", "toolCallId", id,
                                        "output", "approved", 1));
@@ -40,7 +42,8 @@ static bool has_result(tn_value messages, uint64_t from, tn_value call) {
 
 static void send_rest_messages(struct chunks *chunks, tn_value messages) {
     uint64_t count = tn.value->kind(messages) == TN_ARRAY ? tn.value->count(messages) : 0;
-    for (uint64_t i = 0; i < count; i++) {
+    uint64_t from = chunks->knows ? 0 : history_last_answer(messages);
+    for (uint64_t i = from; i < count; i++) {
         tn_value message = tn.value->at(messages, i), calls = tn_message_calls(message);
         bool answers = tn_message_is(message, "ai") || tn_message_is(message, "error");
         bool old = i < chunks->known && tn_get(message, "id") == NULL;
@@ -97,7 +100,7 @@ static void ask_question(struct chunks *chunks, tn_value interrupt) {
 static void ask(struct chunks *chunks, tn_value interrupt) {
     if (serving_ask_is_approval(interrupt) || interrupt_is_pause(interrupt))
         ask_approval(chunks, interrupt);
-    else if (interrupt_is_client_tool(interrupt))
+    else if (interrupt_client_tool(interrupt) != NULL)
         (void)calls_of_interrupt(chunks, interrupt, CALL_OF_TOOL);
     else
         ask_question(chunks, interrupt);

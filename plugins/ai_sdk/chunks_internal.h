@@ -47,7 +47,7 @@ struct chunks {
     uint64_t known;                 /* messages of the thread before the run */
     uint64_t sent[CHUNKS_SENT_MAX]; /* fingerprints; a ring */
     uint64_t sent_count, stream_count, call_count, part_count;
-    bool in_step, step_has_output, missed;
+    bool in_step, step_has_output, missed, knows; /* knows: the messages before the run */
 };
 
 /* Takes the chunk; NULL is nothing. */
@@ -85,6 +85,10 @@ void calls_stream_end(struct chunks *chunks, const struct stream *stream, bool d
 void calls_start(struct chunks *chunks, tn_value tool_call);
 /* A message of the type tool. */
 void calls_result(struct chunks *chunks, tn_value message);
+/* The client gets no more of the call with this id. */
+void calls_end(struct chunks *chunks, const char *id);
+/* What a tool has returned, from the content of its message. A new reference. */
+tn_value calls_output(tn_value content);
 /* The calls of the client's parts. */
 void calls_read(struct chunks *chunks, tn_value parts);
 /* The call that an interrupt is about; one is made if there is none. NULL if memory runs out. */

@@ -2,8 +2,11 @@
  * exchange.h - a request from its arrival until its answer: the calls that it needs, one after the other.
  *
  *     POST      graph/list ─▶ run/list (is one active?) ─▶ thread/get ─▶ thread/state ─▶ plan ─▶ leg_start
- *     GET       run/list ─▶ the leg of the run, or leg_follow; 204 if no run is active
+ *     GET       run/list ─▶ the leg of the run, or leg_follow
+ *               no run is active ─▶ thread/get ─▶ 204, unless its process has ended before it:
+ *                                   graph/list ─▶ thread/state ─▶ run/resume
  *     DELETE    run/list ─▶ run/cancel
+ *     messages  thread/state
  *
  * An exchange ends with its answer, or when the client has gone: calls that are open are cancelled then. Once a run has
  * started, the leg owns the request. [loop]
@@ -23,6 +26,7 @@ void exchanges_free(struct exchanges *exchanges); /* NULL is allowed */
 /* TN_SERVER_REQUEST of the routes. */
 void exchange_post(struct exchanges *exchanges, uint64_t request, tn_value value);
 void exchange_resume(struct exchanges *exchanges, uint64_t request, tn_value value);
+void exchange_history(struct exchanges *exchanges, uint64_t request, tn_value value);
 void exchange_cancel(struct exchanges *exchanges, uint64_t request, tn_value value);
 /* The client has gone. */
 void exchanges_on_closed(struct exchanges *exchanges, uint64_t request);

@@ -216,8 +216,7 @@ static void report_started(struct leg *leg, tn_value error) {
     if (on_started != NULL) on_started(leg->options.user, error == NULL ? leg : NULL, error);
 }
 
-/* "@ada:0193…" is "0193…": the client needs no name of its owner. */
-static const char *id_without_owner(const char *id) {
+const char *id_without_owner(const char *id) {
     const char *colon = strrchr(id, ':');
     return *id == '@' && colon != NULL ? colon + 1 : id;
 }

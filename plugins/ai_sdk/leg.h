@@ -44,6 +44,9 @@ void leg_forget(struct leg *leg);
 /* The leg of a run; NULL: there is none, or it has ended. */
 struct leg *legs_lookup(struct legs *legs, const char *run_id);
 
+/* "@ada:0193…" is "0193…": the client needs no name of its owner. */
+const char *id_without_owner(const char *id);
+
 /* True if a reader can still begin at the start of the answer. */
 bool leg_is_whole(const struct leg *leg);
 /*

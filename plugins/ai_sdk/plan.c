@@ -45,11 +45,23 @@ static void plan_start_take(struct chat_plan *plan, const struct chat_request *r
 
 static const char *state_of(tn_value part) { return tn_get_text(part, "state", ""); }
 
+/* An id of an interrupt can come again in a later step, so an approval counts only for the call that the person saw. */
+static bool part_is_of_approval(tn_value part, tn_value interrupt) {
+    tn_value payload = tn_get(interrupt, "payload"), tool = tn_get(payload, "tool"), input;
+    const char *name = part_tool_name(part);
+    if (name == NULL || tn.value->equal(tn_get(tn_get(part, "approval"), "id"), tn_get(interrupt, "id")) == 0)
+        return false;
+    if (tool == NULL) return true;
+    input = tn_call_arguments(payload);
+    bool same = serving_is(tool, name) && tn.value->equal(tn_get(part, "input"), input) != 0;
+    tn_release(input);
+    return same;
+}
+
 static tn_value approval_answer(const struct chat_request *request, tn_value interrupt) {
-    tn_value id = tn_get(interrupt, "id");
     for (uint64_t i = 0, count = tn.value->count(request->parts); i < count; i++) {
         tn_value part = tn.value->at(request->parts, i), approval = tn_get(part, "approval");
-        if (part_tool_name(part) == NULL || tn.value->equal(tn_get(approval, "id"), id) == 0) continue;
+        if (!part_is_of_approval(part, interrupt)) continue;
         if (tn.value->kind(tn_get(approval, "approved")) != TN_BOOL) continue;
         if (interrupt_is_pause(interrupt)) return serving_true(tn_get(approval, "approved")) ? tn_bool(1) : NULL;
         return tn_build("{s:v, s:v*}", "approved", tn_get(approval, "approved"), "reason", tn_get(approval, "reason"));
@@ -58,14 +70,14 @@ static tn_value approval_answer(const struct chat_request *request, tn_value int
 }
 
 static bool part_is_of_tool(tn_value part, tn_value interrupt) {
-    tn_value payload = tn_get(interrupt, "payload"), input;
+    tn_value tool = interrupt_client_tool(interrupt), input;
     const char *name = part_tool_name(part);
     char id[256];
     (void)snprintf(id, sizeof id, CALL_OF_TOOL "%.200s", tn_get_text(interrupt, "id", ""));
     if (name == NULL || strncmp(state_of(part), "output-", 7) != 0) return false;
     if (serving_is(tn_get(part, "toolCallId"), id)) return true;
-    input = tn_call_arguments(payload);
-    bool same = serving_is(tn_get(payload, "tool"), name) && tn.value->equal(tn_get(part, "input"), input) != 0;
+    input = tn_call_arguments(tool);
+    bool same = serving_is(tn_get(tool, "tool"), name) && tn.value->equal(tn_get(part, "input"), input) != 0;
     tn_release(input);
     return same;
 }
@@ -95,7 +107,8 @@ static tn_value answer_of(const struct chat_request *request, tn_value interrupt
     tn_value given = tn_get_key(request->answers, tn_get(interrupt, "id"));
     if (given != NULL) return tn_retain(given);
     if (serving_ask_is_approval(interrupt)) return approval_answer(request, interrupt);
-    return interrupt_is_client_tool(interrupt) ? tool_answer(request, interrupt) : question_answer(interrupt, text);
+    return interrupt_client_tool(interrupt) != NULL ? tool_answer(request, interrupt)
+                                                    : question_answer(interrupt, text);
 }
 
 /* {id: answer} of what the thread waits for; NULL if the request answers nothing. */

@@ -144,7 +144,7 @@ static bool check_message(struct chat_request *request, tn_value message) {
 static bool read_earlier(struct chat_request *request, tn_value message) {
     tn_value parts = tn_get(message, "parts"), content = tn_build("[]");
     bool user = serving_is(tn_get(message, "role"), "user"), valid = true;
-    if (serving_is(tn_get(message, "role"), "system")) { /* the author of the graph decides what the model is told */
+    if (serving_is(tn_get(message, "role"), "system")) { /* the author of the graph writes the instructions */
         tn_release(content);
         return true;
     }
@@ -204,7 +204,8 @@ bool chat_request_read(struct chat_request *request, tn_value body, tn_value que
     uint64_t length = 0;
     tn_value input = tn_get(body, "input");
     const char *trigger = tn_get_text(body, "trigger", "submit-message");
-    *request = (struct chat_request){.body = tn_retain(body), .history = tn_build("[]"), .used = tn_build("{}")};
+    *request = (struct chat_request){
+        .body = tn_retain(body), .query = tn_retain(query), .history = tn_build("[]"), .used = tn_build("{}")};
     if (tn.value->kind(body) != TN_OBJECT) return refuse(request, "The body must be a JSON object {id, messages}.");
     request->chat_id = tn_chars(tn_get(body, "id"), &length);
     if (request->chat_id == NULL || !chat_id_is_valid(request->chat_id, length))
@@ -232,6 +233,7 @@ bool chat_request_fits(struct chat_request *request, const struct serving_graph 
 
 void chat_request_finish(struct chat_request *request) {
     tn_release(request->body);
+    tn_release(request->query);
     tn_release(request->user);
     tn_release(request->history);
     tn_release(request->answers);

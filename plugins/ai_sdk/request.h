@@ -15,8 +15,8 @@
 #define CHAT_BODY_MAX     (32u << 20)
 
 struct chat_request {
-    const char *chat_id, *graph; /* graph: NULL if the client names none. Borrowed from the body */
-    tn_value body;
+    const char *chat_id, *graph; /* graph: NULL if the client names none. Borrowed from body and query */
+    tn_value body, query;
     bool regenerate;
     tn_value user;    /* {type: user, id, content}: what the person has said; NULL if `parts` continue an answer */
     tn_value history; /* the messages before it, for a thread that does not exist yet */

@@ -45,8 +45,8 @@ bool response_run(struct response *response, const struct serving_graph *graph, 
 void response_replay(struct response *response, const struct serving_graph *graph, const char *last_input,
                      tn_value messages, tn_value report);
 /*
- * The client receives the events from the number `position` on, or the Response when it has ended. Behind the end it has
- * events of another process: it receives the last one, which has the whole Response, as this number.
+ * The client receives the events from the number `position` on, or the Response when it has ended. Behind the end it
+ * has events of another process: it receives the last one, which has the whole Response, as this number.
  */
 bool response_follow(struct response *response, struct exchange *exchange, bool streams, uint64_t position, bool first);
 /* Forgets a response that no client follows, with its run. */

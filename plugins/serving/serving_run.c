@@ -6,6 +6,8 @@
  */
 #include "serving.h"
 
+#define NO_EVENT_YET INT64_C(9007199254740991) /* later than every event that was reported so far */
+
 struct serving_run {
     const struct serving *serving;
     uint64_t caller;
@@ -63,8 +65,8 @@ static void TN_ABI on_event(void *user, int32_t status, tn_value value) {
 }
 
 static void run_subscribe(struct serving_run *run) {
-    /* Behind all events so far: without `after`, a run that waits reports again that it does. */
-    int64_t after = run->answers ? INT64_C(1) << 52 : (int64_t)run->after;
+    /* Without `after`, a run that waits would report its last end again. */
+    int64_t after = run->answers ? NO_EVENT_YET : (int64_t)run->after;
     tn_value params = tn_build("{s:s, s:I}", "run_id", run->id, "after", after);
     int32_t status = params == NULL ? TN_NO_MEMORY
                                     : run->serving->server->subscribe_as(tn.host, run->caller, params, on_event, run,

@@ -6,10 +6,6 @@
  * `{"missed": true}` says that events are lost. All others are those of `tenon run --json --stream
  * updates,messages,custom`; the last one has the type `result`. Standard output has a chunk in each line.
  */
-#include <assert.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +19,13 @@ TN_EASY_HIDDEN struct tn_easy tn;
 TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 
 static uint64_t blocks;
+
+/* Also in a release build. */
+static void must(int condition, const char *what) {
+    if (condition) return;
+    (void)fprintf(stderr, "ai_sdk_drive: %s\n", what);
+    exit(1);
+}
 
 static void *drive_resize(const tn_host *host, void *memory, uint64_t size) {
     (void)host;
@@ -41,7 +44,7 @@ static const tn_core_1 core = {
 
 static void print_chunk(void *user, tn_value chunk) {
     tn_value json = tn_to_json(chunk);
-    assert(user == NULL && json != NULL);
+    must(user == NULL && json != NULL, "a chunk is not JSON");
     (void)puts(tn_chars(json, NULL));
     tn_release(json);
 }
@@ -56,7 +59,7 @@ static struct chunks *start(tn_value first) {
                                      .used = tn_get(first, "used"),
                                      .handler = print_chunk};
     struct chunks *chunks = chunks_new(&options);
-    assert(chunks != NULL);
+    must(chunks != NULL, "out of memory");
     chunks_start(chunks, tn_get(first, "metadata"));
     if (serving_true(tn_get(first, "replay"))) parts_replay(options.parts, print_chunk, NULL);
     if (options.parts != NULL) chunks_continue(chunks, options.parts);
@@ -72,7 +75,7 @@ int main(void) {
     tn.core = &core;
     while ((length = getline(&line, &room, stdin)) > 0) {
         tn_value value = tn_from_json(line, (uint64_t)length);
-        assert(value != NULL);
+        must(value != NULL, "a line is not JSON");
         if (chunks == NULL)
             chunks = start(value);
         else if (tn_get(value, "missed") != NULL)
@@ -85,6 +88,6 @@ int main(void) {
     }
     chunks_free(chunks);
     free(line);
-    assert(blocks == 0);
+    must(blocks == 0, "memory is left");
     return 0;
 }

@@ -217,6 +217,18 @@ bool conformance_add_request(struct conformance *conformance, const char *path, 
 
 /* ---- The manifest ---- */
 
+/* It serves a protocol: its effects have `server.route:PATTERN`. */
+static bool plugin_has_routes(tn_value plugin) {
+    static const char prefix[] = "server.route:";
+    tn_value effects = value_get(plugin, "effects");
+    for (size_t i = 0; effects && i < value_count(effects); i++) {
+        tn_value effect = value_at(effects, i);
+        if (value_is(effect, TN_STRING) && strncmp(value_chars(effect, NULL), prefix, sizeof prefix - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool conformance_check_manifest(const char *path, const struct registry_options *options,
                                 struct conformance *conformance, struct manifest *out) {
     struct manifest manifest;
@@ -234,11 +246,12 @@ bool conformance_check_manifest(const char *path, const struct registry_options 
     (void)manifest_validate(path, manifest.value, conformance_add_manifest_problem, &to);
     for (size_t i = 0; i < value_count(components); i++) conformance_check_component(&to, value_at(components, i));
     if (value_count(components) == 0 && value_count(value_get(plugin, "dynamic")) == 0 &&
-        value_count(value_get(plugin, "provides")) == 0)
-        conformance_add(conformance, FINDING_NOTHING_OFFERED,
-                        "%s: the manifest has no components, provides no interface and is not dynamic, so no document "
-                        "can use it; declare what it offers",
-                        path);
+        value_count(value_get(plugin, "provides")) == 0 && !plugin_has_routes(plugin))
+        conformance_add(
+            conformance, FINDING_NOTHING_OFFERED,
+            "%s: the manifest has no components, provides no interface, is not dynamic and serves no route, "
+            "so nothing can use it; declare what it offers",
+            path);
     if (!value_get(plugin, "licence"))
         conformance_add(conformance, FINDING_LICENCE_MISSING,
                         "%s: plugin `%s` declares no licence; add `licence` to its manifest", path,

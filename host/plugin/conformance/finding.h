@@ -53,9 +53,10 @@ enum conformance_severity { CONFORMANCE_NOTE, CONFORMANCE_WARNING, CONFORMANCE_E
             "Declare `effects`, which is `[]` for a pure component.")                                                  \
     FINDING(EFFECT_UNKNOWN, WARNING,                                                                                   \
             "An effect is similar to one that hosts know, and probably misspelled. Use the known name.")               \
-    FINDING(NOTHING_OFFERED, WARNING,                                                                                  \
-            "The plugin has no components, provides no interface and is not dynamic, so nothing can use it. Declare "  \
-            "what it offers.")                                                                                         \
+    FINDING(                                                                                                           \
+        NOTHING_OFFERED, WARNING,                                                                                      \
+        "The plugin has no components and no routes, provides no interface and is not dynamic, so nothing can use "    \
+        "it. Declare what it offers.")                                                                                 \
     FINDING(LICENCE_MISSING, NOTE, "The manifest has no `licence`. Users need one to be allowed to use the plugin.")   \
     FINDING(DRAFT, WARNING,                                                                                            \
             "The plugin uses a draft interface that is not allowed here, so it gets NULL at run time. Allow it with "  \

@@ -1,0 +1,178 @@
+/*
+ * exchange_chat.c - requests about a chat: its active answer again, the end of it, its messages.
+ */
+#include "exchange_internal.h"
+#include "history.h"
+
+static void TN_ABI on_runs(void *user, int32_t status, tn_value value) {
+    struct exchange *exchange = user;
+    tn_value run = tn.value->at(tn_get(value, "runs"), 0);
+    exchange->call = 0;
+    if (status != TN_OK)
+        answer_error(exchange, value);
+    else
+        exchange->with_run(exchange, run);
+}
+
+static void exchange_of_chat(struct exchanges *exchanges, uint64_t request, tn_value value,
+                             void (*with_run)(struct exchange *exchange, tn_value run)) {
+    struct exchange *exchange = exchange_new(exchanges, request, value);
+    uint64_t length = 0;
+    const char *chat_id = tn_chars(tn_get(tn_get(value, "params"), "chatId"), &length);
+    if (exchange == NULL) return;
+    exchange->graph_name = serving_text_copy(tn_get_text(tn_get(value, "query"), "graph", NULL));
+    if (chat_id == NULL || !chat_id_is_valid(chat_id, length)) {
+        answer_nothing(exchange); /* no chat has this id */
+        return;
+    }
+    exchange->with_run = with_run;
+    exchange->chat_id = serving_text_copy(chat_id);
+    if (exchange->chat_id != NULL)
+        list_active(exchange, on_runs);
+    else
+        answer(exchange, 503, "The server is out of memory; try again later.");
+}
+
+static void on_followed(void *user, struct leg *leg, tn_value error) {
+    struct exchange *exchange = user;
+    exchange->leg = NULL;
+    if (leg == NULL) {
+        if (serving_is(tn_get(error, "code"), "NOT_FOUND") || serving_is(tn_get(error, "code"), "PERMISSION_DENIED"))
+            answer_nothing(exchange); /* it has ended meanwhile, or the key can only read */
+        else
+            answer_error(exchange, error);
+        return;
+    }
+    uint64_t request = exchange->request;
+    exchange_free(exchange);
+    (void)leg_add_reader(leg, request, true);
+}
+
+/* A run that another protocol has started: its texts are those of a graph with messages. */
+static void follow_run(struct exchange *exchange, const char *run_id) {
+    struct serving_graph graph;
+    tn_value item =
+        tn_from_json("{\"name\": \"\", \"channels\": [{\"name\": \"messages\", \"type\": \"append\"}]}", TN_Z);
+    serving_graph_read(item, &graph);
+    struct leg_options options = {
+        .caller = exchange->caller, .graph = &graph, .on_started = on_followed, .user = exchange};
+    exchange->leg = leg_follow(exchange->all->legs, run_id, &options);
+    tn_release(item);
+    if (exchange->leg == NULL) answer(exchange, 503, "The server has too many active chats; try again later.");
+}
+
+/* ---- A run whose process has ended ---- */
+
+/* The answer so far is in the thread; what the unfinished step had sent is made again. */
+static void TN_ABI on_dead_state(void *user, int32_t status, tn_value value) {
+    static const char modes[] = "[\"updates\", \"messages\", \"custom\"]";
+    struct exchange *exchange = user;
+    exchange->call = 0;
+    if (status != TN_OK) {
+        answer_nothing(exchange);
+        return;
+    }
+    bool messages = exchange->graph.input == SERVING_MESSAGES;
+    tn_value known = messages ? tn_get(tn_get(value, "state"), exchange->graph.channel) : NULL;
+    tn_value parts = history_parts(known, history_last_answer(known));
+    tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", exchange->graph.document, "config", "thread_id",
+                               exchange->chat_id, "modes", tn_from_json(modes, sizeof modes - 1));
+    struct leg_options options = {.caller = exchange->caller,
+                                  .graph = &exchange->graph,
+                                  .message_id = id_without_owner(tn_get_text(exchange->thread, "run_id", "answer")),
+                                  .known = known,
+                                  .parts = parts,
+                                  .on_started = on_followed,
+                                  .user = exchange};
+    exchange->leg = params != NULL ? leg_start(exchange->all->legs, "run/resume", params, &options) : NULL;
+    tn_release(parts);
+    if (exchange->leg == NULL) answer(exchange, 503, "The server has too many active chats; try again later.");
+}
+
+static void on_dead_graphs(void *user, tn_value graphs, tn_value error) {
+    struct exchange *exchange = user;
+    if (select_graph(exchange, exchange->graph_name, graphs, error))
+        call_take(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->chat_id), on_dead_state);
+}
+
+static void TN_ABI on_dead_thread(void *user, int32_t status, tn_value value) {
+    struct exchange *exchange = user;
+    bool dead = serving_is(tn_get(value, "status"), "running") || serving_is(tn_get(value, "status"), "stopped");
+    exchange->call = 0;
+    if (status != TN_OK && !serving_is(tn_get(value, "code"), "NOT_FOUND")) {
+        answer_error(exchange, value);
+    } else if (status != TN_OK || !dead) {
+        answer_nothing(exchange);
+    } else {
+        exchange->thread = tn_retain(value);
+        exchange->lookup = serving_graphs(exchange->all->serving, exchange->caller, on_dead_graphs, exchange);
+        if (exchange->lookup == NULL) answer(exchange, 503, "The server is out of memory; try again later.");
+    }
+}
+
+static void resume_run(struct exchange *exchange, tn_value run) {
+    const char *run_id = tn_get_text(run, "run_id", "");
+    struct leg *leg = legs_lookup(exchange->all->legs, run_id);
+    if (run == NULL) {
+        call_take(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->chat_id), on_dead_thread);
+    } else if (leg == NULL) {
+        follow_run(exchange, run_id);
+    } else if (!leg_is_whole(leg)) {
+        answer(exchange, 409, "The answer is too long to be sent again; read it when it is complete.");
+    } else {
+        uint64_t request = exchange->request;
+        exchange_free(exchange);
+        (void)leg_add_reader(leg, request, true);
+    }
+}
+
+static void TN_ABI on_cancelled(void *user, int32_t status, tn_value value) {
+    struct exchange *exchange = user;
+    exchange->call = 0;
+    if (status == TN_OK)
+        answer_nothing(exchange);
+    else
+        answer_error(exchange, value);
+}
+
+static void cancel_run(struct exchange *exchange, tn_value run) {
+    if (run == NULL)
+        answer_nothing(exchange);
+    else
+        call_take(exchange, "run/cancel", tn_build("{s:v}", "run_id", tn_get(run, "run_id")), on_cancelled);
+}
+
+void exchange_resume(struct exchanges *exchanges, uint64_t request, tn_value value) {
+    exchange_of_chat(exchanges, request, value, resume_run);
+}
+
+void exchange_cancel(struct exchanges *exchanges, uint64_t request, tn_value value) {
+    exchange_of_chat(exchanges, request, value, cancel_run);
+}
+
+/* ---- The messages of a chat ---- */
+
+static void TN_ABI on_history(void *user, int32_t status, tn_value value) {
+    struct exchange *exchange = user;
+    exchange->call = 0;
+    if (status != TN_OK) {
+        answer_error(exchange, value);
+        return;
+    }
+    tn_value messages = history_messages(tn_get(tn_get(value, "state"), "messages"));
+    tn_value response = tn_build("{s:i, s:V}", "status", 200, "json", messages);
+    if (response != NULL) (void)exchange->all->serving->server->respond(tn.host, exchange->request, response);
+    tn_release(response);
+    exchange_free(exchange);
+}
+
+void exchange_history(struct exchanges *exchanges, uint64_t request, tn_value value) {
+    struct exchange *exchange = exchange_new(exchanges, request, value);
+    uint64_t length = 0;
+    const char *chat_id = tn_chars(tn_get(tn_get(value, "params"), "chatId"), &length);
+    if (exchange == NULL) return;
+    if (chat_id == NULL || !chat_id_is_valid(chat_id, length))
+        answer(exchange, 404, "There is no such chat.");
+    else
+        call_take(exchange, "thread/state", tn_build("{s:s}", "thread_id", chat_id), on_history);
+}

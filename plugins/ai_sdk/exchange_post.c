@@ -1,0 +1,109 @@
+/*
+ * exchange_post.c - a message of the client, until its run has started.
+ */
+#include "exchange_internal.h"
+#include "plan.h"
+
+static void on_started(void *user, struct leg *leg, tn_value error) {
+    struct exchange *exchange = user;
+    exchange->leg = NULL;
+    if (leg == NULL) {
+        answer_error(exchange, error);
+        return;
+    }
+    uint64_t request = exchange->request;
+    exchange_free(exchange);
+    (void)leg_add_reader(leg, request, false);
+}
+
+/* The messages that the client has: those of the thread, and the last input. */
+static tn_value known_messages(const struct exchange *exchange, tn_value state, const struct chat_plan *plan) {
+    const char *channel = exchange->graph.channel;
+    tn_value list, input = tn_get(tn_get(plan->params, "input"), channel != NULL ? channel : "");
+    if (exchange->graph.input != SERVING_MESSAGES) return NULL;
+    list = tn_retain(tn_get(state, channel));
+    if (list == NULL) list = tn_build("[]");
+    for (uint64_t i = 0, count = tn.value->count(input); i < count; i++)
+        (void)tn_append_take(&list, tn_retain(tn.value->at(input, i)));
+    return list;
+}
+
+static void start_run(struct exchange *exchange, tn_value state) {
+    struct chat_plan plan;
+    chat_plan_make(&plan, &exchange->chat, &exchange->graph, exchange->thread, state);
+    if (plan.method == NULL) {
+        answer(exchange, plan.status, plan.reason);
+        chat_plan_finish(&plan);
+        return;
+    }
+    tn_value known = known_messages(exchange, state, &plan);
+    struct leg_options options = {.caller = exchange->caller,
+                                  .graph = &exchange->graph,
+                                  .message_id = plan.continues ? exchange->chat.message_id : NULL,
+                                  .known = known,
+                                  .parts = plan.continues ? exchange->chat.parts : NULL,
+                                  .used = exchange->chat.used,
+                                  .on_started = on_started,
+                                  .user = exchange};
+    exchange->leg = leg_start(exchange->all->legs, plan.method, tn_retain(plan.params), &options);
+    if (exchange->leg == NULL) answer(exchange, 503, "The server has too many active chats; try again later.");
+    tn_release(known);
+    chat_plan_finish(&plan);
+}
+
+static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
+    struct exchange *exchange = user;
+    exchange->call = 0;
+    if (status == TN_OK)
+        start_run(exchange, tn_get(value, "state"));
+    else if (serving_is(tn_get(value, "code"), "NOT_FOUND"))
+        start_run(exchange, NULL); /* it has no checkpoint yet */
+    else
+        answer_error(exchange, value);
+}
+
+static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
+    struct exchange *exchange = user;
+    exchange->call = 0;
+    if (status == TN_OK) {
+        exchange->thread = tn_retain(value);
+        call_take(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->chat_id), on_state);
+    } else if (serving_is(tn_get(value, "code"), "NOT_FOUND")) {
+        start_run(exchange, NULL);
+    } else {
+        answer_error(exchange, value);
+    }
+}
+
+static void TN_ABI on_active(void *user, int32_t status, tn_value value) {
+    struct exchange *exchange = user;
+    exchange->call = 0;
+    if (status != TN_OK)
+        answer_error(exchange, value);
+    else if (tn.value->count(tn_get(value, "runs")) > 0)
+        answer(exchange, 409, "The chat already has an active answer: wait for its end, or cancel it.");
+    else
+        call_take(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->chat_id), on_thread);
+}
+
+static void on_graphs(void *user, tn_value graphs, tn_value error) {
+    struct exchange *exchange = user;
+    if (!select_graph(exchange, exchange->chat.graph, graphs, error)) return;
+    if (chat_request_fits(&exchange->chat, &exchange->graph))
+        list_active(exchange, on_active);
+    else
+        answer(exchange, 400, exchange->chat.reason);
+}
+
+void exchange_post(struct exchanges *exchanges, uint64_t request, tn_value value) {
+    struct exchange *exchange = exchange_new(exchanges, request, value);
+    if (exchange == NULL) return;
+    if (!chat_request_read(&exchange->chat, tn_get(value, "json"), tn_get(value, "query"))) {
+        answer(exchange, 400, exchange->chat.reason);
+        return;
+    }
+    exchange->chat_id = serving_text_copy(exchange->chat.chat_id);
+    exchange->lookup = serving_graphs(exchanges->serving, exchange->caller, on_graphs, exchange);
+    if (exchange->lookup == NULL || exchange->chat_id == NULL)
+        answer(exchange, 503, "The server is out of memory; try again later.");
+}

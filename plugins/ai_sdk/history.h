@@ -1,0 +1,16 @@
+/*
+ * history.h - the messages of a thread as the client would have built them from the stream.
+ */
+#ifndef AI_SDK_HISTORY_H
+#define AI_SDK_HISTORY_H
+
+#include <serving.h>
+
+/* The index of the message behind the last one of the user; 0 if there is none. */
+uint64_t history_last_answer(tn_value messages);
+/* The parts of the messages of one answer, from `from` up to the next message of the user. A new reference. */
+tn_value history_parts(tn_value messages, uint64_t from);
+/* [UIMessage]: all of them; those of the assistant between two of the user are one. A new reference. */
+tn_value history_messages(tn_value messages);
+
+#endif
