@@ -21,6 +21,7 @@ void exchange_free(struct exchange *exchange) {
     tn_release(exchange->graphs);
     tn_release(exchange->thread);
     serving_free(exchange->chat_id);
+    serving_free(exchange->active);
     serving_free(exchange->graph_name);
     serving_free(exchange);
 }

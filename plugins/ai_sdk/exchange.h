@@ -1,7 +1,8 @@
 /*
  * exchange.h - a request from its arrival until its answer: the calls that it needs, one after the other.
  *
- *     POST      graph/list ─▶ run/list (is one active?) ─▶ thread/get ─▶ thread/state ─▶ plan ─▶ leg_start
+ *     POST      graph/list ─▶ run/list ─▶ thread/get ─▶ thread/state ─▶ plan ─▶ leg_start
+ *               a run is active ─▶ run/cancel ─▶ run/wait ─▶ thread/get …
  *     GET       run/list ─▶ the leg of the run, or leg_follow
  *               no run is active ─▶ thread/get ─▶ 204, unless its process has ended before it:
  *                                   graph/list ─▶ thread/state ─▶ run/resume

@@ -15,8 +15,8 @@ struct exchange {
     struct serving_lookup *lookup; /* that is open */
     struct leg *leg;               /* that is starting */
     struct chat_request chat;      /* of POST */
-    char *chat_id;
-    tn_value graphs, thread; /* of POST */
+    char *chat_id, *active;        /* active: the run that the message replaces */
+    tn_value graphs, thread;       /* of POST */
     struct serving_graph graph;
     void (*with_run)(struct exchange *exchange, tn_value run); /* of GET and DELETE; `run` is NULL if none is active */
     char *graph_name;                                          /* of GET; NULL if the client names none */

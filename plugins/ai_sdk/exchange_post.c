@@ -75,15 +75,45 @@ static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
     }
 }
 
-static void TN_ABI on_active(void *user, int32_t status, tn_value value) {
+static void read_thread(struct exchange *exchange) {
+    call_take(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->chat_id), on_thread);
+}
+
+/* ---- An answer that is active ---- */
+
+static void TN_ABI on_waited(void *user, int32_t status, tn_value value) {
     struct exchange *exchange = user;
     exchange->call = 0;
-    if (status != TN_OK)
-        answer_error(exchange, value);
-    else if (tn.value->count(tn_get(value, "runs")) > 0)
-        answer(exchange, 409, "The chat already has an active answer: wait for its end, or cancel it.");
+    if (status == TN_OK || serving_is(tn_get(value, "code"), "NOT_FOUND"))
+        read_thread(exchange);
     else
-        call_take(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->chat_id), on_thread);
+        answer_error(exchange, value);
+}
+
+static void TN_ABI on_stopped(void *user, int32_t status, tn_value value) {
+    struct exchange *exchange = user;
+    exchange->call = 0;
+    if (status == TN_OK || serving_is(tn_get(value, "code"), "NOT_FOUND"))
+        call_take(exchange, "run/wait", tn_build("{s:s}", "run_id", exchange->active), on_waited);
+    else
+        answer_error(exchange, value);
+}
+
+/* A page that stops an answer only closes its connection. So a message of the user replaces the active answer. */
+static void TN_ABI on_active(void *user, int32_t status, tn_value value) {
+    struct exchange *exchange = user;
+    const char *run_id = tn_get_text(tn.value->at(tn_get(value, "runs"), 0), "run_id", NULL);
+    exchange->call = 0;
+    if (status != TN_OK) {
+        answer_error(exchange, value);
+    } else if (run_id == NULL) {
+        read_thread(exchange);
+    } else if (exchange->chat.parts != NULL) {
+        answer(exchange, 409, "The chat already has an active answer: wait for its end, or cancel it.");
+    } else {
+        exchange->active = serving_text_copy(run_id);
+        call_take(exchange, "run/cancel", tn_build("{s:s}", "run_id", run_id), on_stopped);
+    }
 }
 
 static void on_graphs(void *user, tn_value graphs, tn_value error) {

@@ -142,7 +142,7 @@ void call_ask(struct exchange *exchange, tn_value report) {
     if (state == QUESTIONS_COMPLETE)
         continue_take(exchange, answers);
     else
-        fail_call(exchange, "DECLINED", "the question was declined");
+        fail_call(exchange, "CANCELLED", "the question was declined");
 }
 
 /* ---- Responses of a session ---- */
@@ -156,7 +156,7 @@ void call_on_response(struct exchange *exchange, tn_value key, tn_value response
     if (result == NULL) {
         (void)snprintf(text, sizeof text, "the client has not answered the question: %.300s",
                        tn_get_text(error, "message", "it reported an error"));
-        fail_call(exchange, "DECLINED", text);
+        fail_call(exchange, "CANCELLED", text);
         return;
     }
     (void)tn.value->set(&exchange->responses, name, length, result);
@@ -166,7 +166,7 @@ void call_on_response(struct exchange *exchange, tn_value key, tn_value response
     if (state == QUESTIONS_COMPLETE)
         continue_take(exchange, answers);
     else if (state == QUESTIONS_DECLINED)
-        fail_call(exchange, "DECLINED", "the question was declined");
+        fail_call(exchange, "CANCELLED", "the question was declined");
     else
         fail_call(exchange, "INVALID_INPUT", "the answer of the client has the wrong form");
 }

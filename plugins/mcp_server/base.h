@@ -37,6 +37,8 @@
 #define MCPS_KEPT_BYTES       67108864 /* bytes of the kept events of all streams */
 #define MCPS_SUBSCRIPTIONS    256      /* URIs of one session or one listening stream */
 #define MCPS_LISTENERS_MAX    1024     /* listening streams of a host */
+#define MCPS_CATALOGUES       16       /* catalogues of users that are kept */
+#define MCPS_CATALOGUE_MS     1000     /* for so long */
 #define MCPS_RETRY_MS         500      /* after which a client comes back whose stream was closed on purpose */
 
 #define MCPS_PARSE_ERROR         (-32700)

@@ -1,7 +1,7 @@
 /*
  * lists.c - tools/list, prompts/list, resources/list, completions, and the catalogue that they and calls need.
  *
- * The catalogue is read again for each request: it depends on the user, and a graph may have changed. The list of
+ * The catalogue depends on the user. It is kept for a second only, because a graph may change. The list of
  * resources ends with the Artifacts of the user, the newest first; its cursor is then `a:` and the id of the last one.
  */
 #include "catalogue.h"
@@ -20,11 +20,48 @@ void exchange_fail_with(struct exchange *exchange, tn_value error) {
 
 /* ---- The catalogue ---- */
 
+static int64_t now_ms(void) { return tn.core->monotonic_ns(tn.host) / 1000000; }
+
+void plugin_forget_catalogues(struct plugin *plugin) {
+    for (size_t i = 0; i < MCPS_CATALOGUES; i++) {
+        tn_release(plugin->catalogues[i].catalogue);
+        plugin->catalogues[i].catalogue = NULL;
+    }
+}
+
+/* A new reference; NULL if none is kept, or it is too old. */
+static tn_value kept_catalogue(const struct plugin *plugin, const char *owner) {
+    for (size_t i = 0; i < MCPS_CATALOGUES; i++) {
+        const struct kept_catalogue *kept = &plugin->catalogues[i];
+        if (kept->catalogue != NULL && kept->until_ms > now_ms() && strcmp(kept->owner, owner) == 0)
+            return tn_retain(kept->catalogue);
+    }
+    return NULL;
+}
+
+/* Replaces the user's last one, else a free place, else the oldest. */
+static void keep_catalogue(struct plugin *plugin, const char *owner, tn_value catalogue) {
+    struct kept_catalogue *place = &plugin->catalogues[0];
+    for (size_t i = 0; i < MCPS_CATALOGUES; i++) {
+        struct kept_catalogue *kept = &plugin->catalogues[i];
+        if (kept->catalogue != NULL && strcmp(kept->owner, owner) == 0) {
+            place = kept;
+            break;
+        }
+        if (place->catalogue != NULL && (kept->catalogue == NULL || kept->until_ms < place->until_ms)) place = kept;
+    }
+    tn_release(place->catalogue);
+    place->catalogue = tn_retain(catalogue);
+    place->until_ms = now_ms() + MCPS_CATALOGUE_MS;
+    (void)snprintf(place->owner, sizeof place->owner, "%s", owner);
+}
+
 static void TN_ABI on_tools(void *user, int32_t status, tn_value value) {
     struct exchange *exchange = user;
     exchange->call = 0;
     /* Without served tools the user may not list them: then the graphs are all there is. */
     exchange->catalogue = catalogue_new(exchange->graphs, status == TN_OK ? tn_get(value, "tools") : NULL);
+    if (exchange->catalogue != NULL) keep_catalogue(exchange->plugin, exchange->owner, exchange->catalogue);
     exchange->then(exchange);
 }
 
@@ -42,6 +79,11 @@ static void on_graphs(void *user, tn_value graphs, tn_value error) {
 
 void exchange_with_catalogue(struct exchange *exchange, void (*then)(struct exchange *exchange)) {
     struct problem problem = {0};
+    exchange->catalogue = kept_catalogue(exchange->plugin, exchange->owner);
+    if (exchange->catalogue != NULL) {
+        then(exchange);
+        return;
+    }
     exchange->then = then;
     exchange->lookup = serving_graphs(&exchange->plugin->serving, exchange->caller, on_graphs, exchange);
     if (exchange->lookup != NULL) return;

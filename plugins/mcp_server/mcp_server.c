@@ -36,6 +36,7 @@ void plugin_respond_take(const struct plugin *plugin, uint64_t http, int32_t sta
 
 void plugin_list_changed(struct plugin *plugin, const char *caller, const char *list) {
     char method[60];
+    plugin_forget_catalogues(plugin);
     (void)snprintf(method, sizeof method, "notifications/%.20s/list_changed", list);
     tn_value notification = tn_build("{s:s, s:s}", "jsonrpc", "2.0", "method", method);
     for (struct session *session = plugin->sessions; session != NULL; session = session->next)
@@ -240,6 +241,7 @@ static void TN_ABI mcps_deinit(void *self) {
     exchanges_free(plugin);
     while (plugin->sessions != NULL) session_end(plugin->sessions);
     listeners_free(plugin);
+    plugin_forget_catalogues(plugin);
     tn_release(plugin->config);
     tn_release(plugin->info);
     plugin->config = plugin->info = NULL;

@@ -14,6 +14,13 @@
 #include "message.h"
 #include "state.h"
 
+/* What a user can see: reading it for each request would cost more than a small run. */
+struct kept_catalogue {
+    char owner[256];
+    int64_t until_ms;
+    tn_value catalogue; /* NULL: free */
+};
+
 struct plugin {
     tn_plugin base;
     struct serving serving;
@@ -24,7 +31,8 @@ struct plugin {
     struct exchange *exchanges;
     struct listener *listeners;
     uint32_t session_count, listener_count;
-    uint64_t kept_bytes;   /* of the events that all streams keep */
+    uint64_t kept_bytes; /* of the events that all streams keep */
+    struct kept_catalogue catalogues[MCPS_CATALOGUES];
     uint64_t timer;        /* posted: ends idle sessions */
     uint64_t subscription; /* to component/changed; 0: none */
 };
@@ -39,6 +47,9 @@ void plugin_respond_take(const struct plugin *plugin, uint64_t http, int32_t sta
  */
 void plugin_list_changed(struct plugin *plugin, const char *caller, const char *list);
 void plugin_resource_updated(struct plugin *plugin, const char *caller, const char *uri);
+
+/* Forgets the catalogues that are kept. */
+void plugin_forget_catalogues(struct plugin *plugin);
 
 /* ---- listen.c ---- */
 

@@ -94,7 +94,7 @@ void requests_watch(struct listener *listener) {
         if (request->connection == NULL || !request->suspended || request->socket != NULL) continue;
         int descriptor = connection_descriptor(request->connection);
         if (serve_poll->watch(tn.host, descriptor, 0, on_client_closed, request, &request->watch) != TN_OK)
-            request_abort(request, "closed"); /* too many watches: without one the request could stay for ever */
+            request_abort(request, "closed"); /* too many watches: its end would not be noticed */
     }
 }
 

@@ -61,8 +61,9 @@ struct request {
     int status;
     bool answered, more, finished, full; /* answered: `respond` or `accept` was called */
     uint64_t length, sent;
-    struct tn_text_buffer out; /* of a response with more = 1 */
-    struct socket *socket;     /* WebSocket, after the upgrade */
+    struct tn_text_buffer out; /* of a response with more = 1; the bytes before `out_begin` were taken */
+    uint64_t out_begin;
+    struct socket *socket; /* WebSocket, after the upgrade */
 };
 TAILQ_HEAD(request_list, request);
 

@@ -55,10 +55,21 @@ static void close_after(struct MHD_Response *response) {
 
 /* ---- Streams ---- */
 
+static uint64_t waiting_bytes(const struct request *request) { return request->out.length - request->out_begin; }
+
+/* Bytes that were taken are removed when they are half of the buffer, so each is moved about once. */
+static void take_out(struct request *request, uint64_t count) {
+    request->out_begin += count;
+    if (request->out_begin < request->out.length / 2) return;
+    tn_text_drop(&request->out, request->out_begin);
+    request->out_begin = 0;
+    if (request->out.length == 0) tn_text_clear(&request->out, KEPT_SIZE);
+}
+
 /* libmicrohttpd wants up to `most` bytes. Inside it, so the request may be suspended. */
 static ssize_t on_read(void *user, uint64_t position, char *to, size_t most) {
     struct request *request = user;
-    uint64_t waiting = request->out.length;
+    uint64_t waiting = waiting_bytes(request);
     (void)position;
     if (request->aborted) return MHD_CONTENT_READER_END_WITH_ERROR;
     if (waiting == 0) {
@@ -67,11 +78,10 @@ static ssize_t on_read(void *user, uint64_t position, char *to, size_t most) {
         return 0;
     }
     if (waiting > most) waiting = most;
-    memcpy(to, request->out.bytes, waiting);
-    tn_text_drop(&request->out, waiting);
-    if (request->out.length == 0) tn_text_clear(&request->out, KEPT_SIZE);
+    memcpy(to, request->out.bytes + request->out_begin, waiting);
+    take_out(request, waiting);
     request->sent += waiting;
-    if (request->full && request->out.length < (uint64_t)listener_limits(request->listener)->write_bytes / 2) {
+    if (request->full && waiting_bytes(request) < (uint64_t)listener_limits(request->listener)->write_bytes / 2) {
         request->full = false;
         request->room = true;
         request_set_ready(request);
@@ -86,7 +96,7 @@ int32_t response_write(struct request *request, const void *data, uint64_t lengt
         return TN_NO_MEMORY;
     }
     if (length > 0) request_wake(request);
-    if (request->out.length > (uint64_t)listener_limits(request->listener)->write_bytes) request->full = true;
+    if (waiting_bytes(request) > (uint64_t)listener_limits(request->listener)->write_bytes) request->full = true;
     return request->full ? TN_HTTP_SERVER_FULL : TN_OK;
 }
 

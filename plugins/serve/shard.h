@@ -30,7 +30,7 @@ struct shard {
 
 /* A shard with room for a connection; NULL: a daemon could not be started. */
 struct shard *shard_with_room(struct listener *listener);
-/* Gives it an accepted socket, and closes the socket if that fails. */
+/* Adds an accepted socket; closes it if that fails. */
 void shard_add(struct shard *shard, int descriptor, const struct sockaddr *address, socklen_t size);
 void shard_wake(struct shard *shard);
 /* Runs the daemons that have something to do. */

@@ -395,9 +395,8 @@ void sockets_sweep(struct listener *listener) {
     TAILQ_FOREACH_SAFE(socket, &listener->sockets, in_listener, next) {
         if (socket->closing != 0 && now >= socket->closing) {
             end_with(socket, "client");
-        } else if (waiting_bytes(socket) > 0 && now - socket->moved > idle_ms) {
-            end_with(socket, "limit");
-        } else if (socket->pinged && now - socket->heard > 2 * idle_ms) {
+        } else if ((waiting_bytes(socket) > 0 && now - socket->moved > idle_ms) ||
+                   (socket->pinged && now - socket->heard > 2 * idle_ms)) {
             end_with(socket, "limit");
         } else if (!socket->pinged && may_read(socket) && now - socket->heard > idle_ms) {
             struct wslay_event_msg ping = {WSLAY_PING, NULL, 0};

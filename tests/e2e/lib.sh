@@ -49,12 +49,12 @@ run() {
     code=0
     "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
     # A sanitizer report is a failure, even if the test expects the command to fail.
-    grep -qE 'Sanitizer|runtime error:' "$work/err" && fails "a sanitizer reported an error"
+    [ -s "$work/err" ] && grep -qE 'Sanitizer|runtime error:' "$work/err" && fails "a sanitizer reported an error"
     return 0
 }
 
 expect_code() { [ "$code" = "$1" ] || fails "expected exit code $1"; }
-expect_out() { [ "$(cat "$work/out")" = "$1" ] || fails "expected on standard output: $1"; }
+expect_out() { [ "$(<"$work/out")" = "$1" ] || fails "expected on standard output: $1"; }
 expect_in() { grep -qF -- "$2" "$work/$1" || fails "expected in $1: $2"; }
 expect_not_in() { ! grep -qF -- "$2" "$work/$1" || fails "not expected in $1: $2"; }
 

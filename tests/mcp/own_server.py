@@ -296,6 +296,9 @@ def test_plain_graph():
     again = {"name": "choose", "requestState": asked["requestState"], "inputResponses": {
         "ask": {"action": "accept", "content": {"value": "grey"}}}}  # the schema does not have it
     assert result(modern("tools/call", again, capabilities={"elicitation": {}}))["resultType"] == "input_required"
+    again["inputResponses"] = {"ask": {"action": "decline"}}
+    assert "CANCELLED" in result(modern("tools/call", again, capabilities={"elicitation": {}}))["content"][0]["text"]
+    assert error(modern("tools/call", again, capabilities={"elicitation": {}}))[1] == -32602  # its run has ended
 
 
 def test_artifacts():

@@ -74,6 +74,7 @@ class Server:
 
     def stop(self):
         self.process.stdin.close()
+        self.process.stdout.close()
         code = self.process.wait(DEADLINE)
         assert code == 0, "the server ended with %d" % code
 
@@ -88,15 +89,13 @@ class Server:
 
 
 def read_all(client):
-    data = b""
+    data = bytearray()
     try:
-        while True:
-            part = client.recv(65536)
-            if not part:
-                return data
+        while part := client.recv(65536):
             data += part
     except ConnectionResetError:
-        return data
+        pass
+    return bytes(data)
 
 
 def exchange(client, data):

@@ -10,6 +10,7 @@
  * is not answered at all; /cut is aborted after a line /socket      WebSocket: echoes messages; /socket-flood sends
  * without end; /socket-close closes with 4000 /log         all events CLOSED and REFUSED since the last /log, an array
  *   any other    REQUEST as a line of JSON, then the body
+ *   /invalid     responses that cannot be sent are refused, then an empty one
  *   /drain       drains; /unlisten ends the listener inside the handler, and starts another one on the same port
  */
 #include "adl/value/buffer.h"
@@ -72,9 +73,17 @@ static struct request *find(uint64_t number) {
     return request;
 }
 
+static tn_value header(const char *name, const char *text) {
+    return value_push_take(value_push_take(value_array(), value_text(name)), value_text(text));
+}
+
+/* Some of them are the server's. */
 static tn_value headers_of(const char *type) {
-    tn_value pair = value_push_take(value_push_take(value_array(), value_text("content-type")), value_text(type));
-    return value_push_take(value_array(), pair);
+    tn_value headers = value_push_take(value_array(), header("content-type", type));
+    headers = value_push_take(headers, header("content-length", "7"));
+    headers = value_push_take(headers, header("connection", "keep-alive"));
+    headers = value_push_take(headers, header("set-cookie", "a=b"));
+    return value_push_take(headers, header("set-cookie", "c=d"));
 }
 
 static void answer(uint64_t number, int32_t status, const char *type, const void *data, size_t length, int32_t more) {
@@ -147,12 +156,33 @@ static void listen_again(void) {
     value_unref(address);
 }
 
+static void answer_invalid(uint64_t number) {
+    const tn_value pairs[] = {header("a b", "c"), header("a", "b\r\nc: d"), header("", "a"), value_text("a"),
+                              value_array()};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        tn_value headers = value_push_take(value_array(), pairs[i]);
+        if (server->respond(self, number, 200, headers, NULL, 0, 0) != TN_INVALID) fail("a header was accepted");
+        value_unref(headers);
+    }
+    if (server->respond(self, number, 101, NULL, NULL, 0, 0) != TN_INVALID ||
+        server->respond(self, number, 600, NULL, NULL, 0, 0) != TN_INVALID ||
+        server->respond(self, number, 200, NULL, NULL, 1, 0) != TN_INVALID ||
+        server->write(self, number, "a", 1) != TN_INVALID || server->finish(self, number) != TN_INVALID ||
+        server->send(self, number, "a", 1, 1) != TN_INVALID ||
+        server->close(self, number, 1000, NULL, 0) != TN_INVALID || server->accept(self, number, NULL) != TN_INVALID)
+        fail("a mistake was accepted");
+    answer_text(number, 200, "");
+    if (server->respond(self, number, 200, NULL, NULL, 0, 0) != TN_INVALID) fail("a second response was accepted");
+}
+
 static void begin(struct request *request, tn_value head) {
     const char *path = text_of(head, "path"), *query = text_of(head, "query");
     uint64_t number = request->number, amount = strtoull(query, NULL, 10);
     snprintf(request->path, sizeof request->path, "%s", path);
     request->left = amount;
-    if (strcmp(path, "/head") == 0) {
+    if (strcmp(path, "/invalid") == 0) {
+        answer_invalid(number);
+    } else if (strcmp(path, "/head") == 0) {
         answer_value(number, head);
     } else if (strcmp(path, "/big") == 0) {
         char *bytes = mem_zalloc(amount + 1);

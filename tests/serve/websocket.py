@@ -210,6 +210,11 @@ def library(tls):
             assert os.system(command) == 0
             options = {"certificate": open(certificate).read(), "key": open(key).read()}
         context, scheme = ssl.create_default_context(cadata=options["certificate"]), "wss"
+    if tls:
+        with Server(tls=options, headers_ms=200) as server:
+            slow = server.connect()
+            slow.sendall(b"\x16\x03\x01")  # a handshake that does not continue
+            assert slow.recv(100) == b""
     with Server(tls=options) as server:
         if tls:
             server.connect().close()

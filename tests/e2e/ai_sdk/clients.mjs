@@ -225,7 +225,7 @@ const cases = {
     while (!seen.includes('"delta":"5"')) seen += new TextDecoder().decode((await reader.read()).value);
     aborting.abort();
     const early = fetch(`${url}/api/chat/stream/${id}/stream`, { headers }).then(raw);
-    const busy = await post({ id, messages: [user("Go", "second")] }, "slow");
+    const busy = await post({ id, messages: [user("Go", "first"), { id: "a", role: "assistant", parts: [] }] }, "slow");
     assert.equal(busy.status, 409);
     assert.match(await busy.text(), /active answer/);
     const one = chat("slow", { id, messages: [user("Go", "first")] });
@@ -252,6 +252,19 @@ const cases = {
     assert.equal(texts(one.lastMessage), "I note that.|Noted: you like pizza.");
     assert.deepEqual(tools(one.lastMessage).map(part => part.state), ["output-available"]);
     assert.equal(one.lastMessage.id, messageId);
+  },
+  async "an answer is stopped, and another message follows"() {
+    const one = chat("slow");
+    const sent = one.sendMessage({ text: "Go" });
+    await until(() => one.lastMessage?.role === "assistant" && texts(one.lastMessage).includes("2"));
+    await one.stop();
+    await sent;
+    assert.equal(one.status, "ready");
+    await one.sendMessage({ text: "Again" });
+    await settled(one);
+    assert.equal(texts(one.lastMessage), "0123456789abcdefghijklmnopqrstuvwxyz");
+    const history = await (await fetch(`${url}/api/chat/${one.id}/messages`, { headers })).json();
+    assert.deepEqual(history.map(message => texts(message)), ["Go", "Again", "0123456789abcdefghijklmnopqrstuvwxyz"]);
   },
   async "an answer is cancelled"() {
     const id = `${run}-cancelled`;

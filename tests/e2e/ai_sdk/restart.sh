@@ -3,7 +3,7 @@
 command -v python3 >/dev/null || skips "python3 is not installed"
 # chat ID: sends a message, and writes the stream to ID.sse. stream ID: reads the active answer again. status: of the response
 chat() {
-    curl -sN -m 60 -o "$1.sse" -X POST "$url/api/chat/stream?graph=two" -H "Authorization: Bearer $key" \
+    curl -sN -m 60 -o "$1.sse" -D "$1.head" -X POST "$url/api/chat/stream?graph=two" -H "Authorization: Bearer $key" \
         -H 'Content-Type: application/json' -d "{\"id\": \"$1\", \"messages\": [{\"id\": \"u\", \"role\": \"user\", \"parts\": [{\"type\": \"text\", \"text\": \"Go\"}]}]}"
 }
 stream() {
@@ -27,6 +27,9 @@ wait_until grep -qs '"delta":"5"' killed.sse
 web_stop KILL
 wait "$client" || true # the connection is lost
 web_start
+for header in 'content-type: text/event-stream' 'cache-control: no-cache' 'connection: keep-alive' 'x-vercel-ai-ui-message-stream: v1' 'x-accel-buffering: no'; do
+    tr -d '\r' <killed.head | grep -qix "$header" || { cat killed.head >&2; fails "expected the header $header"; }
+done
 stream killed
 [ "$(cat status)" = 200 ] || fails "the answer is not continued: $(cat status)"
 run texts killed.again

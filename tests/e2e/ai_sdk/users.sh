@@ -50,4 +50,11 @@ expect_status 200
 grep -q DONE body || fails "Eve does not read to the end"
 wait "$client"
 grep -q '"finishReason":"stop"' ada.sse || fails "Bob has cancelled the answer of Ada"
+
+run python3 "$SOURCE/tests/e2e/ai_sdk/unread.py" "$url" "$bob"
+expect_code 0
+
+# Requests with wrong members: none of them is a server error, and none of the streams is cut.
+run python3 "$SOURCE/tests/e2e/ai_sdk/hostile.py" "$url" "$ada" 150
+expect_code 0
 web_stop
