@@ -65,9 +65,10 @@ for isolate in "" "--isolate=acme.events"; do
     fi
 
     # ---- The end: an open stream is ended by the plugin ----
-    curl -sN -m 50 -X POST -H "x-api-key: $bob" "$url/acme/hours" >stream.out 2>stream.err &
+    rm -f stream.head
+    curl -sN -m 50 -D stream.head -X POST -H "x-api-key: $bob" "$url/acme/hours" >stream.out 2>stream.err &
     stream=$!
-    wait_until eval '[ "$(curl -s -m 50 -H "x-api-key: $ada" "$url/readyz" | grep -c ready)" = 1 ]'
+    wait_until grep -qs "^HTTP/1.1 200" stream.head
     kill -TERM "$host"
     expect_ended "$host" "the host did not end after SIGTERM"
     wait "$stream" || fails "the stream was cut"
