@@ -12,6 +12,7 @@ END
 key() { "$TENON" key create "$1" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["secret"])'; }
 ada=$(key ada) bob=$(key bob)
 serve() {
+    : >serve.err # the address of the host before it is not the one to wait for
     "$TENON" serve --port "$1" "$tests"/graphs/*.yaml >serve.out 2>serve.err </dev/null &
     host=$!
     servers+=("$host")

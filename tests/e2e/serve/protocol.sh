@@ -12,6 +12,7 @@ ada=$(key ada) bob=$(key bob) reader=$(key reader --scope read)
 [ -n "$ada" ] && [ -n "$bob" ] && [ -n "$reader" ] || fails "no keys"
 
 serve_start() {
+    : >host.err # the address of the host before it is not the one to wait for
     "$TENON" serve hello.yaml hours.yaml --port 0 --plugins ./events.so --allow-drafts --drain 1 "$@" >host.out 2>host.err &
     host=$!
     servers+=("$host")
