@@ -1,7 +1,7 @@
 /*
  * guard_internal.h - shared by the files of check mode: records and findings (guard.c), wrapped interfaces of the host
- * (guard_interfaces.c, guard_calls.c, guard_host.c, guard_server.c), wrapped vtables of plugins (guard_plugin.c), shapes of payloads
- * (guard_payload.c).
+ * (guard_interfaces.c, guard_calls.c, guard_host.c, guard_server.c), wrapped vtables of plugins (guard_plugin.c),
+ * shapes of payloads (guard_payload.c).
  *
  *     struct guarded *before = guard_enter(guarded);                 // the plugin's code runs now
  *     tn_value copy = guard_lend(config);
