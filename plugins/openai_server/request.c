@@ -99,6 +99,10 @@ static tn_value read_call(tn_value id, tn_value function) {
 
 static tn_value read_assistant(const struct reader *reader, tn_value message) {
     tn_value content = tn_get(message, "content"), given = tn_get(message, "tool_calls"), calls = NULL, made;
+    if (tn.value->kind(given) > TN_NULL && tn.value->kind(given) != TN_ARRAY) {
+        (void)wrong(reader, "tool_calls", "expected an array of calls; found %s", kind_word(given));
+        return NULL;
+    }
     made = tn.value->kind(content) <= TN_NULL ? tn_text("") : read_content(reader, content);
     if (made == NULL) return NULL;
     for (uint64_t i = 0, count = tn.value->count(given); i < count; i++) {
@@ -175,6 +179,15 @@ static bool read_flag(tn_value body, const char *name, bool *flag, struct openai
     if (tn.value->kind(value) > TN_NULL && tn.value->kind(value) != TN_BOOL)
         return openai_invalid(error, name, "invalid_type", "`%s` must be a boolean; found %s", name, kind_word(value));
     if (tn.value->kind(value) == TN_BOOL) *flag = serving_true(value);
+    return true;
+}
+
+/* A text that may be absent or null. */
+static bool read_text(tn_value body, const char *name, const char **text, struct openai_error *error) {
+    tn_value value = tn_get(body, name);
+    if (tn.value->kind(value) > TN_NULL && tn.value->kind(value) != TN_STRING)
+        return openai_invalid(error, name, "invalid_type", "`%s` must be a string; found %s", name, kind_word(value));
+    *text = tn_chars(value, NULL);
     return true;
 }
 
@@ -268,9 +281,15 @@ bool openai_read_chat(tn_value body, struct openai_request *request, struct open
                               "`messages` must be an array of at least one message; found %s", kind_word(messages));
     if (count > MESSAGES_MAX)
         return openai_invalid(error, "messages", "invalid_value", "at most %u messages are accepted", MESSAGES_MAX);
-    if (tn_get_int(body, "n", 1) != 1)
+    tn_value choices = tn_get(body, "n");
+    int64_t wanted = 1;
+    if (tn.value->kind(choices) > TN_NULL && (tn.value->as_int(choices, &wanted) != TN_OK || wanted != 1))
         return openai_invalid(error, "n", "unsupported_value", "a graph makes one choice: `n` must be 1");
-    if (!read_flag(tn_get(body, "stream_options"), "include_usage", &request->include_usage, error)) return false;
+    tn_value options = tn_get(body, "stream_options");
+    if (tn.value->kind(options) > TN_NULL && tn.value->kind(options) != TN_OBJECT)
+        return openai_invalid(error, "stream_options", "invalid_type", "`stream_options` must be an object; found %s",
+                              kind_word(options));
+    if (!read_flag(options, "include_usage", &request->include_usage, error)) return false;
     for (; reader.index < count; reader.index++) {
         tn_value message = read_message(&reader, tn.value->at(messages, reader.index));
         if (message == NULL || !add_message(&reader, message)) return false;
@@ -317,9 +336,9 @@ static bool read_item(const struct reader *reader, tn_value item) {
 bool openai_read_response(tn_value body, const char *id, struct openai_request *request, struct openai_error *error) {
     struct reader reader = {error, request, id, "input", 0};
     tn_value input = tn_get(body, "input"), instructions = tn_get(body, "instructions");
-    if (!read_common(body, request, error)) return false;
-    request->previous = tn_get_text(body, "previous_response_id", NULL);
-    if (!read_flag(body, "store", &request->store, error) ||
+    const char *system = NULL;
+    if (!read_common(body, request, error) || !read_text(body, "previous_response_id", &request->previous, error) ||
+        !read_text(body, "instructions", &system, error) || !read_flag(body, "store", &request->store, error) ||
         !read_flag(body, "background", &request->background, error))
         return false;
     if (request->background && !request->store)
@@ -327,7 +346,7 @@ bool openai_read_response(tn_value body, const char *id, struct openai_request *
     if (tn.value->kind(tn_get(body, "conversation")) > TN_NULL)
         return openai_invalid(error, "conversation", "unsupported_parameter",
                               "conversations are not supported; use `previous_response_id`");
-    if (tn.value->kind(instructions) == TN_STRING)
+    if (system != NULL)
         (void)tn_append_take(&request->messages, tn_build("{s:s, s:v, s:s}", "type", "system", "content", instructions,
                                                           "id", "instructions"));
     request->items = tn.value->kind(input) == TN_STRING

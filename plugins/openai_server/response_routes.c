@@ -116,6 +116,12 @@ static void refuse_call(struct exchange *exchange, tn_value of) {
 
 /* ---- DELETE /v1/responses/{id} ---- */
 
+static void reply_deleted(struct exchange *exchange) {
+    exchange_reply(
+        exchange, 200,
+        tn_build("{s:s, s:s, s:b}", "id", exchange_param(exchange, "id"), "object", "response", "deleted", 1));
+}
+
 static void TN_ABI on_deleted(void *user, int32_t status, tn_value value) {
     struct exchange *exchange = user;
     const char *id = exchange_param(exchange, "id");
@@ -126,14 +132,20 @@ static void TN_ABI on_deleted(void *user, int32_t status, tn_value value) {
         return;
     }
     if (known != NULL && known->followers == NULL) response_free(known);
-    exchange_reply(exchange, 200, tn_build("{s:s, s:s, s:b}", "id", id, "object", "response", "deleted", 1));
+    reply_deleted(exchange);
 }
 
 static void TN_ABI on_delete_found(void *user, int32_t status, tn_value value) {
     struct exchange *exchange = user;
     const char *id = exchange_param(exchange, "id");
     struct response *known = response_find(exchange, id);
+    bool absent = status != TN_OK && serving_is(tn_get(value, "code"), "NOT_FOUND");
     call_end(exchange);
+    if (absent && known != NULL && known->ended) { /* it was cancelled before its thread was saved */
+        if (known->followers == NULL) response_free(known);
+        reply_deleted(exchange);
+        return;
+    }
     if (saved_here(exchange, status, value) == NULL) {
         refuse_call(exchange, status != TN_OK ? value : NULL);
         return;

@@ -205,7 +205,20 @@ static void start_answer(struct start *start) {
     response_thread(start->request.previous, thread);
     (void)snprintf(start->id, sizeof start->id, "%.40s_%u", thread,
                    (unsigned)tn_get_int(response_saved(start->previous), "number", 0) + 1);
-    start_run(start, "run/resume", "answers", answers, false);
+    struct response *known = response_find(start->exchange, start->id);
+    if (known != NULL && known->ended && known->followers == NULL) {
+        response_free(known); /* it has failed, and the thread still waits */
+        known = NULL;
+    }
+    if (known == NULL) {
+        start_run(start, "run/resume", "answers", answers, false);
+        return;
+    }
+    tn_release(answers);
+    (void)openai_invalid(&error, "previous_response_id", "conflict", "the response '%.60s' is being answered by '%s'",
+                         start->request.previous, start->id);
+    error.status = 409;
+    start_refuse(start, &error);
 }
 
 static void TN_ABI on_asked_state(void *user, int32_t status, tn_value value) {

@@ -1,6 +1,7 @@
 """openai_live.py PHASE ADDRESS KEY OTHER_KEY: what SDKs do not do. The phase `before` ends with a response that runs in
 the background; the server is then killed, and started again for the phase `after`. The file `responses` is between them.
 """
+import concurrent.futures
 import http.client
 import json
 import socket
@@ -79,6 +80,18 @@ def refusals():
     error(404, "model_not_found", "POST", "/v1/responses", {"model": "x" * 5000, "input": "hi"})
     error(404, "model_not_found", "POST", "/v1/chat/completions", {"model": "a/../b", "messages": HELLO})
     error(400, "invalid_value", "POST", "/v1/chat/completions", {"model": "structured", "messages": HELLO})
+    # A member of a wrong type would otherwise begin a run that lacks what the client has asked for.
+    said = [{"role": "assistant", "content": "", "tool_calls": "none"}, *HELLO]
+    for path, valid, wrong in (
+        ("/v1/responses", {"input": "hi"}, {"previous_response_id": 7}),
+        ("/v1/responses", {"input": "hi"}, {"previous_response_id": ["resp_1"]}),
+        ("/v1/responses", {"input": "hi"}, {"instructions": {"text": "x"}}),
+        ("/v1/chat/completions", {"messages": HELLO}, {"n": "2"}),
+        ("/v1/chat/completions", {"messages": HELLO}, {"stream_options": True}),
+        ("/v1/chat/completions", {}, {"messages": said}),
+    ):
+        found, value, _ = call("POST", path, {"model": "reasoning", **valid, **wrong})
+        assert found == 400 and value["error"]["param"].split("[")[0] == next(iter(wrong)), (wrong, found, value)
     error(400, "invalid_value", "GET", "/v1/responses/resp_1?stream=true&starting_after=-5")
     for name in ("nothing", "resp_", "resp_" + "0" * 32, "resp_" + "0" * 32 + "_0", "resp_" + "0" * 32 + "_x", "%00", "@ada:x"):
         for method, end in (("GET", ""), ("GET", "/input_items"), ("POST", "/cancel"), ("DELETE", "")):
@@ -103,6 +116,27 @@ def isolation(made):
     messages = [*HELLO, asked, answer]
     error(400, "invalid_value", "POST", "/v1/chat/completions", {"model": "question", "messages": messages}, key=OTHER)
     assert call("POST", "/v1/chat/completions", {"model": "question", "messages": messages})[0] == 200
+
+
+# Of answers that come at the same time, one counts, and no other run has its id.
+def answered_at_once():
+    asked = call("POST", "/v1/responses", {"model": "question", "input": "cats"})[1]
+    body = {"model": "question", "input": "everybody", "previous_response_id": asked["id"]}
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: call("POST", "/v1/responses", body)[:2], range(4)))
+    assert sorted(status for status, _ in answers)[0] == 200 and {status for status, _ in answers} <= {200, 400, 409}, answers
+    assert [texts(value) for status, value in answers if status == 200] == [["everybody"]], answers
+    assert texts(call("GET", f"/v1/responses/{asked['id']}_1")[1]) == ["everybody"]
+
+
+# A run can be cancelled before anything of it is saved.
+def cancelled_early():
+    for _ in range(5):
+        made = call("POST", "/v1/responses", {"model": "slow", "input": "hi", "background": True})[1]
+        assert call("POST", f"/v1/responses/{made['id']}/cancel")[1]["status"] == "cancelled"
+        assert call("DELETE", f"/v1/responses/{made['id']}")[:2] == (
+            200, {"id": made["id"], "object": "response", "deleted": True})
+        assert call("GET", f"/v1/responses/{made['id']}")[0] == 404
 
 
 # A client that does not read holds its run up; when it reads on, nothing is missing.
@@ -154,6 +188,8 @@ def before():
     made = call("POST", "/v1/responses", {"model": "tools", "input": "hi", "new_member": {"a": []}})[1]
     assert made["status"] == "completed", made
     isolation(made)
+    answered_at_once()
+    cancelled_early()
     slow_client()
     limits()
     asked = call("POST", "/v1/responses", {"model": "question", "input": "cats"})[1]

@@ -36,7 +36,7 @@ static void guard_use_free(struct guard_use *use) {
     mem_free(use);
 }
 
-static void guard_on_host(void *user, int32_t status, tn_value value) {
+void guard_on_host(void *user, int32_t status, tn_value value) {
     struct guard_use *use = user;
     struct guarded *before = guard_enter(use->guarded);
     tn_host_handler handler = use->handler;
@@ -48,7 +48,7 @@ static void guard_on_host(void *user, int32_t status, tn_value value) {
     guard_leave(before);
 }
 
-static struct guard_use *guard_use_new(bool subscription, tn_host_handler handler, void *user) {
+struct guard_use *guard_use_new(bool subscription, tn_host_handler handler, void *user) {
     if (!handler) return NULL;
     struct guard_use *use = mem_zalloc(sizeof *use);
     *use = (struct guard_use){NULL, guard_current(), subscription, 0, handler, user};
@@ -59,8 +59,7 @@ static struct guard_use *guard_use_new(bool subscription, tn_host_handler handle
     return use;
 }
 
-/* The request or subscription was started with this status, which is returned. */
-static int32_t guard_use_started(struct guard_use *use, int32_t status, const uint64_t *number, const char *function) {
+int32_t guard_use_started(struct guard_use *use, int32_t status, const uint64_t *number, const char *function) {
     if (status == TN_WRONG_THREAD) guard_report_wrong_thread(function);
     if (status != TN_OK) {
         if (use) guard_use_free(use);

@@ -289,6 +289,10 @@ const struct registry_interface *guard_table(const struct registry_interface *in
             guard_wrapped_host = row->vtable;
             rows[count].vtable = &guard_host;
         }
+        if (strcmp(row->id, TN_SERVER_DRAFT) == 0) {
+            guard_wrapped_server = row->vtable;
+            rows[count].vtable = &guard_server;
+        }
         if (strcmp(row->id, TN_HTTP_1) == 0) {
             tn_http_1 *http = &guard_interfaces.wrapped_http;
             guard_interfaces.http = row->vtable;

@@ -1,7 +1,7 @@
 /*
  * guard_internal.h - shared by the files of check mode: records and findings (guard.c), wrapped interfaces of the host
- * (guard_interfaces.c, guard_calls.c, guard_host.c), wrapped vtables of plugins (guard_plugin.c), shapes of payloads
- * (guard_payload.c).
+ * (guard_interfaces.c, guard_calls.c, guard_host.c, guard_server.c), wrapped vtables of plugins (guard_plugin.c),
+ * shapes of payloads (guard_payload.c).
  *
  *     struct guarded *before = guard_enter(guarded);                 // the plugin's code runs now
  *     tn_value copy = guard_lend(config);
@@ -16,6 +16,8 @@
 #include <tenon/document.h>
 #include <tenon/host.h>
 #include <tenon/http_client.h>
+#include <tenon/http_server.h>
+#include <tenon/server.h>
 #include <tenon/state.h>
 #include <tenon/store.h>
 #include <tenon/tool.h>
@@ -34,6 +36,8 @@ struct guarded {
     const tn_store_draft *inner_stores;
     tn_http_client_draft http;
     const tn_http_client_draft *inner_http;
+    tn_http_server_draft http_server;
+    const tn_http_server_draft *inner_http_server;
     _Atomic int64_t references; /* number of value references that the plugin has taken and not released */
     _Atomic int held;           /* calls on the loop that used more CPU time than GUARD_HOLD_MS */
 };
@@ -88,6 +92,17 @@ extern const tn_document_draft guard_document;
 extern const tn_tool_1 guard_tool;
 extern const tn_host_1 *guard_wrapped_host; /* the interface that guard_host calls */
 extern const tn_host_1 guard_host;
+extern const tn_server_draft *guard_wrapped_server; /* the interface that guard_server calls */
+extern const tn_server_draft guard_server;
+/* Fills guarded->http_server, in front of guarded->inner_http_server. */
+void guard_http_server_wrap(struct guarded *guarded);
+/*
+ * A request or a subscription of the plugin, whose handler runs behind guard_on_host, with the use as its user pointer;
+ * NULL if there is no handler. guard_use_started gets the status of the function, which it returns.
+ */
+struct guard_use *guard_use_new(bool subscription, tn_host_handler handler, void *user);
+int32_t guard_use_started(struct guard_use *use, int32_t status, const uint64_t *number, const char *function);
+void guard_on_host(void *user, int32_t status, tn_value value);
 /*
  * A handler of the plugin, and the user pointer for it, so that the plugin is the current one during the callback.
  * guard_callback_handler returns NULL for NULL. The user pointer is freed at the end of the call, or by

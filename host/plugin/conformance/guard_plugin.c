@@ -236,6 +236,7 @@ static const void *guarded_get_interface(void *self, const char *id) {
     struct guarded *guarded = self;
     if (strcmp(id, TN_STORE_DRAFT) == 0) return guarded->inner_stores ? &guarded->stores : NULL;
     if (strcmp(id, TN_HTTP_CLIENT_DRAFT) == 0) return guarded->inner_http ? &guarded->http : NULL;
+    if (strcmp(id, TN_HTTP_SERVER_DRAFT) == 0) return guarded->inner_http_server ? &guarded->http_server : NULL;
     if (strcmp(id, TN_COMPONENT_1) == 0) return guarded->inner_components ? &guarded->components : NULL;
     if (strcmp(id, TN_LIFECYCLE_1) == 0) return &guarded->lifecycle;
     return guarded->inner->get(guarded->inner->self, id);
@@ -247,7 +248,9 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *entry) {
     const tn_lifecycle_1 *lifecycle = entry->get(entry->self, TN_LIFECYCLE_1);
     const tn_store_draft *stores = entry->get(entry->self, TN_STORE_DRAFT);
     const tn_http_client_draft *http = entry->get(entry->self, TN_HTTP_CLIENT_DRAFT);
+    const tn_http_server_draft *http_server = entry->get(entry->self, TN_HTTP_SERVER_DRAFT);
     if ((stores && stores->size < TN_STORE_DRAFT_SIZE) || (http && http->size != sizeof *http)) return entry;
+    if (http_server && http_server->size != sizeof *http_server) return entry;
     if ((components && (components->size != sizeof *components || !components->create || !components->start ||
                         !components->destroy)) ||
         (lifecycle && lifecycle->size != sizeof *lifecycle))
@@ -261,6 +264,8 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *entry) {
     guarded->inner_lifecycle = lifecycle;
     guarded->inner_stores = stores;
     guarded->inner_http = http;
+    guarded->inner_http_server = http_server;
+    if (http_server) guard_http_server_wrap(guarded);
     if (http)
         guarded->http =
             (tn_http_client_draft){sizeof(tn_http_client_draft), http->send ? guarded_http_send : NULL,

@@ -1,0 +1,22 @@
+# Every route of every protocol with a wrong key, a key of too small a scope, and the key of another user. Check mode
+# watches the plugins.
+for plugin in serve sqlite openai_server ai_sdk mcp_server; do
+    [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
+done
+command -v python3 >/dev/null || skips "python3 is not installed"
+printf 'store: {use: sqlite, path: store.db}\nserve: {port: 0, log: false}\n' >tenon.yaml
+ada=$("$TENON" key create ada) bob=$("$TENON" key create bob) reader=$("$TENON" key create reader --scope read --owner ada)
+"$TENON" serve --check-plugins "$SOURCE/tests/protocols/graphs/"{long,slow,question}.yaml >web.out 2>web.err &
+host=$!
+servers+=("$host")
+wait_until eval 'grep -q " serves " web.err || ! kill -0 $host'
+address=$(grep -o 'http://[0-9.:]*' web.err | head -n 1)
+[ -n "$address" ] || { cat web.err >&2; fails "the host did not start"; }
+run python3 "$SOURCE/tests/serve/foreign.py" "$address" "$ada" "$bob" "$reader"
+expect_code 0
+kill -TERM "$host"
+expect_ended "$host" "the host did not end after SIGTERM"
+grep -qE 'Sanitizer|runtime error:' web.err && { cat web.err >&2; fails "a sanitizer reported an error"; }
+grep 'check:' web.err | grep -v 'blocks the loop' >&2 && fails "a plugin violates the contract"
+grep -qF -e "$ada" -e "$bob" web.out web.err && fails "a key is in the log"
+true

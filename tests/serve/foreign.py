@@ -1,0 +1,176 @@
+"""foreign.py ADDRESS ADA BOB READER: every route of every protocol with no key, an unknown key, a key of too small a
+scope (READER may only read), and the key of another user (BOB) with the ids of what ADA has made. GET / lists the
+routes; a route without a row in ROWS fails the test.
+"""
+import http.client
+import json
+import sys
+
+ADDRESS, ADA, BOB, READER = sys.argv[1:5]
+HOST = ADDRESS.split("//")[1]
+MARKER = "orchid-7319"  # is in everything that Ada makes
+SAY = [{"role": "user", "content": MARKER}]
+failures = []
+
+
+def connect(method, path, body=None, key=None, headers=None):
+    connection = http.client.HTTPConnection(HOST, timeout=60)
+    sent = {"accept": "application/json, text/event-stream", **(headers or {})}
+    if key is not None:
+        sent["authorization"] = "Bearer " + key
+    if body is not None:
+        sent["content-type"] = "application/json"
+    connection.request(method, path, None if body is None else json.dumps(body), sent)
+    return connection, connection.getresponse()
+
+
+def call(*arguments, **named):
+    connection, response = connect(*arguments, **named)
+    text = response.read().decode()
+    connection.close()
+    return response.status, text, response
+
+
+def made(*arguments, **named):
+    status, text, response = call(*arguments, **named)
+    assert status == 200, (arguments, status, text)
+    return json.loads(text), response
+
+
+# ---- The shape of an error, of each protocol ----
+
+def openai_error(text, response):
+    error = json.loads(text)["error"]
+    return set(error) == {"message", "type", "param", "code"} and isinstance(error["message"], str)
+
+
+def ai_sdk_error(text, response):
+    """The client shows the text."""
+    return response.getheader("content-type").startswith("text/plain") and text != "" and not text.startswith("{")
+
+
+def mcp_error(text, response):
+    message = json.loads(text)
+    return message["jsonrpc"] == "2.0" and isinstance(message["error"]["code"], int) and message["error"]["message"] != ""
+
+
+SHAPES = {"tenon.openai_server": openai_error, "tenon.ai_sdk": ai_sdk_error, "tenon.mcp_server": mcp_error}
+
+
+# ---- What Ada has made ----
+
+def chat(identity, text=MARKER):
+    return {"id": identity, "messages": [{"id": "u", "role": "user", "parts": [{"type": "text", "text": text}]}]}
+
+
+def rpc(method, **params):
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+def begin():
+    """{name: id}; the runs of the graph `slow` last longer than the test."""
+    done, _ = made("POST", "/v1/responses", {"model": "long", "input": MARKER}, ADA)
+    runs, _ = made("POST", "/v1/responses", {"model": "slow", "input": MARKER, "background": True}, ADA)
+    asks, _ = made("POST", "/v1/chat/completions", {"model": "question", "messages": SAY}, ADA)
+    _, session = made("POST", "/mcp", rpc("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={
+        "name": "t", "version": "1"}), ADA)
+    status, text, _ = call("POST", "/api/chat?graph=long", chat("done"), ADA)
+    assert status == 200 and MARKER in text, (status, text)
+    open_chat = connect("POST", "/api/chat?graph=slow", chat("active"), ADA)
+    assert open_chat[1].status == 200
+    return {"done": done["id"], "runs": runs["id"], "asked": asks["choices"][0]["message"],
+            "session": {"mcp-session-id": session.getheader("mcp-session-id"), "mcp-protocol-version": "2025-11-25"},
+            "open": open_chat}
+
+
+def still_there(ada):
+    """Nothing that Bob did has changed what Ada has."""
+    assert MARKER in call("GET", "/v1/responses/" + ada["done"], key=ADA)[1]
+    assert json.loads(call("GET", "/v1/responses/" + ada["runs"], key=ADA)[1])["status"] in ("in_progress", "completed")
+    assert MARKER in call("GET", "/api/chat/done/messages", key=ADA)[1]
+    assert call("POST", "/mcp", rpc("ping"), ADA, ada["session"])[0] == 200
+    received = ada["open"][1].read().decode()
+    assert '"finishReason":"stop"' in received, received[-500:]
+    answer = {"role": "tool", "tool_call_id": ada["asked"]["tool_calls"][0]["id"], "content": "x"}
+    assert call("POST", "/v1/chat/completions", {"model": "question", "messages": [*SAY, ada["asked"], answer]}, ADA)[0] == 200
+
+
+# ---- The routes ----
+
+def rows(ada):
+    """{(method, path): [(statuses for Bob, path, body, headers)]}"""
+    responses = [name for identity in (ada["done"], ada["runs"]) for name in (identity, "@ada:" + identity)]
+    chats = [name for identity in ("done", "active") for name in (identity, "@ada:" + identity)]
+    answer = {"role": "tool", "tool_call_id": ada["asked"]["tool_calls"][0]["id"], "content": "x"}
+    user = [{"role": "user", "content": "hi"}]
+
+    def each(names, path, statuses, body=None):
+        return [(statuses, path.format(name), body, None) for name in names]
+
+    table = {
+        ("GET", "/v1/models"): [((200,), "/v1/models", None, None)],
+        ("GET", "/v1/models/{id}"): [((200,), "/v1/models/long", None, None)],
+        ("POST", "/v1/chat/completions"): [
+            ((400,), "/v1/chat/completions", {"model": "question", "messages": [*user, ada["asked"], answer]}, None)],
+        ("POST", "/v1/responses"): [
+            ((400,), "/v1/responses", {"model": "long", "input": "hi", "previous_response_id": name}, None) for name in responses],
+        ("GET", "/v1/responses/{id}"): each(responses, "/v1/responses/{}", (404,)) + each(
+            responses, "/v1/responses/{}?stream=true&starting_after=1", (404,)),
+        ("POST", "/v1/responses/{id}/cancel"): each(responses, "/v1/responses/{}/cancel", (404,)),
+        ("DELETE", "/v1/responses/{id}"): each(responses, "/v1/responses/{}", (404,)),
+        ("GET", "/v1/responses/{id}/input_items"): each(responses, "/v1/responses/{}/input_items", (404,)),
+        ("POST", "/mcp"): [((404,), "/mcp", rpc("ping"), ada["session"])],
+        ("GET", "/mcp"): [((404,), "/mcp", None, ada["session"])],
+        ("DELETE", "/mcp"): [((404,), "/mcp", None, ada["session"])],
+        ("GET", "/.well-known/oauth-protected-resource"): [((200,), "/.well-known/oauth-protected-resource", None, None)],
+        ("GET", "/.well-known/oauth-protected-resource/mcp"): [((200,), "/.well-known/oauth-protected-resource/mcp", None, None)],
+    }
+    for base in ("/api/chat", "/api/chat/stream"):
+        table["POST", base] = [((404,), base + "?graph=long", chat("@ada:done", "hi"), None),
+                               ((200,), base + "?graph=long", chat("done", "hi"), None)]  # a chat of Bob
+        table["GET", base + "/{chatId}/messages"] = each(["@ada:done", "active"], base + "/{}/messages", (404,))
+        table["GET", base + "/{chatId}/stream"] = each(chats, base + "/{}/stream", (204, 404))
+        table["DELETE", base + "/{chatId}/stream"] = each(chats, base + "/{}/stream", (204, 404))
+    return table
+
+
+def check(condition, *what):
+    if not condition:
+        failures.append(what)
+
+
+def check_route(shape, route, row):
+    method, scope = route["method"], route["scope"]
+    for statuses, path, body, headers in row:
+        if scope != "none":
+            for key in (None, "", "tn_unknown", ADA[:-1], ADA + "x"):
+                status, text, response = call(method, path, body, key, headers)
+                check(status == 401 and shape(text, response), "wrong key", method, path, key, status, text)
+        if scope in ("run", "admin"):
+            status, text, response = call(method, path, body, READER, headers)
+            check(status == 403 and shape(text, response), "key that may only read", method, path, status, text)
+        status, text, response = call(method, path, body, BOB, headers)
+        check(status in statuses, "another user", method, path, body, status, text)
+        check(MARKER not in text and MARKER not in str(response.headers), "marker", method, path, text)
+        check(status < 400 or shape(text, response), "shape", method, path, status, text)
+
+
+def main():
+    ada = begin()
+    table = rows(ada)
+    for protocol in json.loads(call("GET", "/")[1])["protocols"]:
+        shape = SHAPES.get(protocol["plugin"])
+        check(shape is not None, "no shape of errors in SHAPES", protocol["plugin"])
+        for route in protocol["routes"]:
+            row = table.pop((route["method"], route["path"]), None)
+            check(row is not None, "no row in rows()", protocol["plugin"], route["method"], route["path"])
+            if row is not None and shape is not None:
+                check_route(shape, route, row)
+    check(not table, "rows without a route", list(table))
+    still_there(ada)
+    for failure in failures:
+        print(*failure)
+    return 1 if failures else 0
+
+
+sys.exit(main())
