@@ -142,17 +142,17 @@ static void count_runs_and_tokens(void **state) {
     (void)state;
     assert_ptr_equal(use, web_limits_use(web->limits, "k"));
     assert_int_equal(key_use_check(use, limits, list, &error), TN_OK);
-    key_use_done(use, list, NULL, NULL);
+    key_use_done(use, NULL, list, NULL, NULL);
     assert_int_equal(key_use_check(use, limits, start, &error), TN_OK);
     assert_int_equal(key_use_check(use, limits, start, &error), TN_OK);
     assert_int_equal(key_use_check(use, limits, start, &error), TN_FAILED);
     assert_string_equal(error.code, "RATE_LIMITED");
     assert_int_equal(value_to_int(value_get(error.more, "retry_after_ms")), 1000);
-    key_use_done(use, start, NULL, NULL);    /* it has failed */
-    key_use_done(use, start, NULL, answers); /* its run has been forgotten */
+    key_use_done(use, NULL, start, NULL, NULL);    /* it has failed */
+    key_use_done(use, NULL, start, NULL, answers); /* its run has been forgotten */
     pass(10);
     assert_int_equal(key_use_check(use, limits, start, &error), TN_OK);
-    key_use_done(use, start, NULL, NULL);
+    key_use_done(use, NULL, start, NULL, NULL);
     tn_value shown = key_use_describe(use);
     assert_int_equal(value_to_int(value_get(shown, "runs")), 0);
     value_unref(shown);
@@ -194,9 +194,45 @@ static void count_the_runs_of_a_key(void **state) {
     assert_int_equal(value_to_int(value_get(error.more, "retry_after_ms")) / 3600000, 24);
     loop_fake_move_wall(host_loop(served.host), 86400000);
     assert_int_equal(key_use_check(web_limits_use(web->limits, "root"), limits, start, &error), TN_OK);
-    key_use_done(web_limits_use(web->limits, "root"), start, NULL, NULL);
+    key_use_done(web_limits_use(web->limits, "root"), NULL, start, NULL, NULL);
     error_finish(&error);
     value_unref(limits);
+    value_unref(bindings);
+    mem_free(spends);
+}
+
+/* The id in the parameters of run/answer can be without the owner's prefix. */
+static void count_a_run_that_is_answered(void **state) {
+    struct error error = ERROR_INIT;
+    const struct method *answer = method_find("run/answer");
+    tn_value bindings = served_json(MODEL), params = served_json("{\"run_id\":\"r\"}"), empty = served_json("{}");
+    char *spends = start_params(SPENDS, "{\"config\":{\"run_id\":\"@team:r\"}}");
+    struct web_limits *limits = web_limits_new(served.server); /* those of the web have counted the run already */
+    struct key_use *use = web_limits_use(limits, "bob");
+    uint64_t root = caller_of(operator_key);
+    (void)state;
+    if (host_bind_roles(served.host, bindings, &error) != TN_OK) fail_msg("%s", error.message);
+    assert_int_equal(request_as(root, "run/start", spends, NULL), TN_OK);
+    expect_in(next_result(), "0 {\"run_id\":\"@team:r\"");
+    assert_true(loop_run(host_loop(served.host), no_run_is_open, NULL));
+    assert_int_equal(key_use_check(use, empty, answer, &error), TN_OK);
+    key_use_done(use, "other", answer, params, empty); /* has no such run */
+    pass(10);
+    tn_value none = key_use_describe(use);
+    assert_int_equal(value_to_int(value_get(none, "runs")), 0);
+    assert_int_equal(value_to_int(value_get(none, "tokens")), 0);
+    assert_int_equal(key_use_check(use, empty, answer, &error), TN_OK);
+    key_use_done(use, "team", answer, params, empty);
+    pass(10);
+    tn_value some = key_use_describe(use);
+    assert_int_equal(value_to_int(value_get(some, "runs")), 0);
+    assert_int_equal(value_to_int(value_get(some, "tokens")), 10);
+    web_limits_free(limits);
+    value_unref(none);
+    value_unref(some);
+    error_finish(&error);
+    value_unref(empty);
+    value_unref(params);
     value_unref(bindings);
     mem_free(spends);
 }
@@ -212,6 +248,7 @@ int main(void) {
         EACH(are_refused_when_the_key_is_revoked),
         EACH(count_runs_and_tokens),
         EACH(count_the_runs_of_a_key),
+        EACH(count_a_run_that_is_answered),
     };
     fixture_agents = true;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -315,6 +315,9 @@ static void plugins_word_refusals(void **state) {
     expect_header(none, "www-authenticate", "Bearer x");
     expect_in(buffer_cstr(&events), "REFUSED {\"id\":");
     expect_in(buffer_cstr(&events), "\"status\":401,\"code\":\"UNAUTHORIZED\"");
+    buffer_clear(&events);
+    (void)request_with("POST", "/v1/own/a", "{\"x-api-key\":\"wrong\",\"authorization\":\"Bearer k\",\"a\":\"b\"}", 2);
+    expect_in(buffer_cstr(&events), "\"headers\":{\"a\":\"b\",\"host\":\"" HOST_HEADER "\"}");
     uint64_t number = request_with("PUT", "/v1/own/a", NULL, 0);
     expect_sent(number, 405, "{\"oops\":true}");
     expect_header(number, "allow", "POST");

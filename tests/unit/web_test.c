@@ -232,6 +232,7 @@ static void accepts_websockets(void **state) {
 static void drains(void **state) {
     (void)state;
     uint64_t stream = open_events(), waiting = open_request("/v1/a");
+    expect_refused(get("/none", NULL), 404, "NOT_FOUND"); /* has no route, and the client has not read the response */
     web_drain(web);
     assert_true(http_draining);
     expect_text(&events, ""); /* not inside of web_drain */

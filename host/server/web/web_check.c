@@ -224,12 +224,12 @@ static bool is_upgrade(const struct web_request *request) {
     return request->route->websocket && upgrade && strcasecmp(upgrade, "websocket") == 0;
 }
 
-/* Without the keys. */
-static tn_value shown_headers(const struct web_request *request) {
+tn_value web_shown_headers(const struct web_request *request, bool keyless) {
     static const char *const secrets[] = {"authorization", "x-api-key"};
-    tn_value headers = value_ref(value_get(request->head, "headers"));
+    tn_value headers = value_get(request->head, "headers");
     if (!value_is(headers, TN_OBJECT)) return value_object();
-    for (size_t i = 0; request->key && i < 2; i++) headers = value_remove_take(headers, value_text(secrets[i]));
+    headers = value_ref(headers);
+    for (size_t i = 0; keyless && i < 2; i++) headers = value_remove_take(headers, value_text(secrets[i]));
     return headers;
 }
 
@@ -263,7 +263,7 @@ static bool check_head(struct web_request *request, const struct web_path *path)
     }
     event_begin(request, path, query);
     if (!check_key(request)) return false;
-    request->event = value_set_take(request->event, "headers", shown_headers(request));
+    request->event = value_set_take(request->event, "headers", web_shown_headers(request, request->key != NULL));
     request->upgrade = is_upgrade(request);
     return web_check_body(request);
 }

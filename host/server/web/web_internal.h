@@ -124,6 +124,8 @@ void web_requests_free(struct web *web);
 
 /* web_check.c: everything that is checked before the plugin gets a request. False: it was refused. */
 bool web_request_check(struct web_request *request);
+/* The headers for a plugin, a new reference; `keyless`: without those that have a key. */
+tn_value web_shown_headers(const struct web_request *request, bool keyless);
 /* Calls the plugin, or answers a route of the host itself. */
 void web_request_open(struct web_request *request);
 /* web_body.c: whether the route takes a body of this length and type; false: it was refused. */

@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include "host/base/loop.h"
 #include "host/plugin/call/call.h"
+#include "host/plugin/call/owner.h"
 #include "host/server/client.h"
 #include "host/server/method_call.h"
 #include "host/server/server.h"
@@ -305,13 +306,17 @@ static void run_watch(struct key_use *use, tn_value id) {
     if (call_start(run->call, run->params)) run_on_waited(run->call);
 }
 
-void key_use_done(struct key_use *use, const struct method *method, tn_value params, tn_value result) {
+void key_use_done(struct key_use *use, const char *owner, const struct method *method, tn_value params,
+                  tn_value result) {
     if (!starts_run(method)) return;
-    tn_value id = value_get(result, "run_id") ? value_get(result, "run_id") : value_get(params, "run_id");
+    tn_value id = value_get(result, "run_id"), asked = value_get(params, "run_id");
+    /* The method has completed the id that the key has given; the client that waits has no owner. */
+    id = id ? value_ref(id) : asked ? owner_confine_value(owner, asked) : NULL;
     if (result && id)
         run_watch(use, id);
     else
         use->runs--;
+    value_unref(id);
 }
 
 tn_value key_use_describe(const struct key_use *use) {

@@ -45,8 +45,9 @@ int64_t key_use_retry_s(const struct key_use *use);
 
 /* Before a method: RATE_LIMITED or BUDGET_EXCEEDED with `retry_after_ms` if it starts a run and a limit is reached. */
 int32_t key_use_check(struct key_use *use, tn_value limits, const struct method *method, struct error *error);
-/* After a method that key_use_check has allowed; `result` is NULL if it has failed. */
-void key_use_done(struct key_use *use, const struct method *method, tn_value params, tn_value result);
+/* After a method that key_use_check has allowed, for the key's owner (or NULL); `result` is NULL if it has failed. */
+void key_use_done(struct key_use *use, const char *owner, const struct method *method, tn_value params,
+                  tn_value result);
 tn_value key_use_describe(const struct key_use *use); /* {requests, open, runs, tokens, cost}, for tests; new */
 
 #endif

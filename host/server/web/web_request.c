@@ -103,8 +103,8 @@ static void request_free(struct web_request *request) {
 /* ---- Events for plugins ---- */
 
 void web_request_deliver(struct web_request *request, int32_t event, tn_value value) {
+    if (!request->handler) return; /* it may have no route, too */
     const struct plugin *plugin = request->route->plugin;
-    if (!request->handler) return;
     void *before = interface_enter(plugin);
     request->handler(request->route->user, request->number, event, value);
     interface_leave(plugin, before);
