@@ -132,6 +132,24 @@ static void are_refused_when_the_key_is_revoked(void **state) {
     assert_int_equal(interface_host.unsubscribe(protocol, events_of), TN_STALE);
 }
 
+static void share_the_room_for_bodies(void **state) {
+    const int64_t most = WEB_BODIES_MAX / 4 * 3;
+    struct key_use *use = web_limits_use(web->limits, "ada");
+    (void)state;
+    route("{\"method\":\"POST\",\"path\":\"/v1/b\",\"scope\":\"read\",\"body\":{}}");
+    assert_true(key_use_add_body(use, most - 2, most)); /* other requests of the key */
+    uint64_t number = post("/v1/b", reader, "abc");
+    expect_refused(number, 429, "too many large bodies");
+    expect_header(number, "retry-after", "1");
+    (void)post("/v1/b", runner, "abc");
+    expect_text(&events, "REQUEST\n"); /* another key */
+    for (int i = 0; i < 2; i++) { /* the room of the first is free again */
+        (void)post("/v1/b", reader, "ab");
+        expect_text(&events, "REQUEST\n");
+    }
+    key_use_remove_body(use, most - 2);
+}
+
 /* The limits of a key, without a store: key_use. */
 static void count_runs_and_tokens(void **state) {
     struct error error = ERROR_INIT;
@@ -246,6 +264,7 @@ int main(void) {
         EACH(are_cancelled_by_the_plugin),
         EACH(get_events_of_runs),
         EACH(are_refused_when_the_key_is_revoked),
+        EACH(share_the_room_for_bodies),
         EACH(count_runs_and_tokens),
         EACH(count_the_runs_of_a_key),
         EACH(count_a_run_that_is_answered),

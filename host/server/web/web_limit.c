@@ -28,6 +28,7 @@ struct key_use {
     int64_t day;         /* of the numbers below */
     int64_t tokens;
     double cost;
+    int64_t bodies;    /* bytes of bodies that are being received */
     uint64_t requests; /* since the start of the host */
     int64_t retry_ms;  /* of the last refusal */
 };
@@ -162,6 +163,17 @@ bool key_use_begin(struct key_use *use, tn_value limits, size_t open_max, int64_
 }
 
 void key_use_end(struct key_use *use) { use->open--; }
+
+bool key_use_add_body(struct key_use *use, int64_t bytes, int64_t most) {
+    if (use->bodies + bytes > most) {
+        use->retry_ms = 1000;
+        return false;
+    }
+    use->bodies += bytes;
+    return true;
+}
+
+void key_use_remove_body(struct key_use *use, int64_t bytes) { use->bodies -= bytes; }
 
 int64_t key_use_retry_s(const struct key_use *use) { return use->retry_ms > 1000 ? (use->retry_ms + 999) / 1000 : 1; }
 
