@@ -132,6 +132,21 @@ static void are_refused_when_the_key_is_revoked(void **state) {
     assert_int_equal(interface_host.unsubscribe(protocol, events_of), TN_STALE);
 }
 
+static void have_a_limit_of_open_requests(void **state) {
+    tn_value limits = served_json("{\"open_requests\":1}");
+    struct key_use *use = web_limits_use(web->limits, "k");
+    const char *what = NULL;
+    int64_t retry_s = 0;
+    (void)state;
+    assert_true(key_use_begin(use, limits, 9, &retry_s, &what));
+    assert_false(key_use_begin(use, limits, 9, &retry_s, &what));
+    assert_string_equal(what, "open requests of this key");
+    key_use_end(use);
+    assert_true(key_use_begin(use, limits, 9, &retry_s, &what));
+    key_use_end(use);
+    value_unref(limits);
+}
+
 static void share_the_room_for_bodies(void **state) {
     const int64_t most = WEB_BODIES_MAX / 4 * 3;
     struct key_use *use = web_limits_use(web->limits, "ada");
@@ -264,6 +279,7 @@ int main(void) {
         EACH(are_cancelled_by_the_plugin),
         EACH(get_events_of_runs),
         EACH(are_refused_when_the_key_is_revoked),
+        EACH(have_a_limit_of_open_requests),
         EACH(share_the_room_for_bodies),
         EACH(count_runs_and_tokens),
         EACH(count_the_runs_of_a_key),

@@ -148,9 +148,9 @@ static bool permit_take(struct key_use *use, double per_minute) {
 }
 
 bool key_use_begin(struct key_use *use, tn_value limits, size_t open_max, int64_t *retry_s, const char **what) {
-    double per_minute = limit_of(limits, "requests_per_minute");
+    double per_minute = limit_of(limits, "requests_per_minute"), own = limit_of(limits, "open_requests");
     bool allowed = true;
-    if (use->open >= open_max)
+    if (use->open >= open_max || (own >= 0 && use->open >= own))
         allowed = use_refuse(use, 1000, what, "open requests of this key");
     else if (per_minute >= 0 && !permit_take(use, per_minute))
         allowed = use_refuse(use, per_minute >= 1 ? (int64_t)((1 - use->permits) * MINUTE_MS / per_minute) : MINUTE_MS,

@@ -35,8 +35,8 @@ void web_limits_free(struct web_limits *limits); /* ends its waits for runs; NUL
 struct key_use *web_limits_use(struct web_limits *limits, const char *key);
 
 /*
- * A request begins; at most `open_max` of a key can be open. False: a limit is reached; *retry_s and *what (a static
- * text) say which.
+ * A request begins; at most `open_max` of a key can be open, or what its own limit says. False: a limit is reached;
+ * *retry_s and *what (a static text) say which.
  */
 bool key_use_begin(struct key_use *use, tn_value limits, size_t open_max, int64_t *retry_s, const char **what);
 void key_use_end(struct key_use *use);
