@@ -152,6 +152,14 @@ ask /whoami "$bob"
 expect_status 200
 run tenon run graph:hello --connect s
 expect_code 0 && expect_in out '{"name":1}'
+# A new build of a protocol takes over the routes of the old one, while that still exists.
+cp "$whoami" whoami2.so
+for build in "$PWD/whoami2.so" "$whoami"; do
+    run tenon plugin upgrade "$build" --connect s
+    expect_code 0
+    ask /whoami "$bob"
+    expect_status 200 && expect_in out '"owner":"bob"'
+done
 web_stop
 wait_until grep -q STOPPING=1 notified
 
