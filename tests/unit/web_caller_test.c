@@ -158,7 +158,7 @@ static void share_the_room_for_bodies(void **state) {
     expect_header(number, "retry-after", "1");
     (void)post("/v1/b", runner, "abc");
     expect_text(&events, "REQUEST\n"); /* another key */
-    for (int i = 0; i < 2; i++) { /* the room of the first is free again */
+    for (int i = 0; i < 2; i++) {      /* the room of the first is free again */
         (void)post("/v1/b", reader, "ab");
         expect_text(&events, "REQUEST\n");
     }

@@ -186,6 +186,9 @@ static void pages_of_other_origins_need_to_be_allowed(void **state) {
     expect_header(asked, "access-control-allow-private-network", "true");
     expect_header(preflight("https://app.example", ""), "access-control-allow-private-network", NULL);
     expect_refused(preflight("https://evil.example", ""), 403, "\"ORIGIN\"");
+    uint64_t rebound = preflight("http://evil.example", ",\"host\":\"evil.example\",\"access-control-request-private-"
+                                                        "network\":\"true\"");
+    expect_refused(rebound, 403, "\"ORIGIN\""); /* a name of the site that has the address of this machine */
     expect_header(preflight("https://evil.example", ""), "access-control-allow-origin", NULL);
     expect_header(preflight("https://app.example", ",\"access-control-request-headers\":\"a\\r\\nb\""),
                   "access-control-allow-headers", NULL);

@@ -140,7 +140,8 @@ static void request_on_body(struct web_request *request, tn_value bytes) {
         web_refuse_format(request, 503, "LIMIT", "the server receives too many large bodies; try again later");
     } else if (request->counted && !key_use_add_body(request->use, (int64_t)length, WEB_BODIES_MAX / 4 * 3)) {
         request_release_body(request);
-        web_refuse_format(request, 429, "RATE_LIMITED", "this key sends too many large bodies at once; try again later");
+        web_refuse_format(request, 429, "RATE_LIMITED",
+                          "this key sends too many large bodies at once; try again later");
     } else {
         buffer_append(&request->body, data, length);
         web->bodies += (int64_t)length;
