@@ -166,7 +166,7 @@ void web_builtin_free(struct web *web);
 uint64_t web_caller_number(struct web *web, struct plugin *plugin, const struct access_key *key);
 struct plugin_caller *web_caller_find(const struct web *web, const struct plugin *plugin, uint64_t number);
 void web_callers_end(struct web *web, const struct plugin *plugin); /* NULL: all */
-/* Ends the subscriptions and requests of keys that were revoked. */
+/* Ends the subscriptions of keys that were revoked. Requests that are open end by themselves. */
 void web_callers_check(struct web *web);
 
 /* web_abi.c */
