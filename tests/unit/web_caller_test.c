@@ -132,6 +132,39 @@ static void are_refused_when_the_key_is_revoked(void **state) {
     assert_int_equal(interface_host.unsubscribe(protocol, events_of), TN_STALE);
 }
 
+static void have_a_limit_of_open_requests(void **state) {
+    tn_value limits = served_json("{\"open_requests\":1}");
+    struct key_use *use = web_limits_use(web->limits, "k");
+    const char *what = NULL;
+    int64_t retry_s = 0;
+    (void)state;
+    assert_true(key_use_begin(use, limits, 9, &retry_s, &what));
+    assert_false(key_use_begin(use, limits, 9, &retry_s, &what));
+    assert_string_equal(what, "open requests of this key");
+    key_use_end(use);
+    assert_true(key_use_begin(use, limits, 9, &retry_s, &what));
+    key_use_end(use);
+    value_unref(limits);
+}
+
+static void share_the_room_for_bodies(void **state) {
+    const int64_t most = WEB_BODIES_MAX / 4 * 3;
+    struct key_use *use = web_limits_use(web->limits, "ada");
+    (void)state;
+    route("{\"method\":\"POST\",\"path\":\"/v1/b\",\"scope\":\"read\",\"body\":{}}");
+    assert_true(key_use_add_body(use, most - 2, most)); /* other requests of the key */
+    uint64_t number = post("/v1/b", reader, "abc");
+    expect_refused(number, 429, "too many large bodies");
+    expect_header(number, "retry-after", "1");
+    (void)post("/v1/b", runner, "abc");
+    expect_text(&events, "REQUEST\n"); /* another key */
+    for (int i = 0; i < 2; i++) {      /* the room of the first is free again */
+        (void)post("/v1/b", reader, "ab");
+        expect_text(&events, "REQUEST\n");
+    }
+    key_use_remove_body(use, most - 2);
+}
+
 /* The limits of a key, without a store: key_use. */
 static void count_runs_and_tokens(void **state) {
     struct error error = ERROR_INIT;
@@ -142,17 +175,17 @@ static void count_runs_and_tokens(void **state) {
     (void)state;
     assert_ptr_equal(use, web_limits_use(web->limits, "k"));
     assert_int_equal(key_use_check(use, limits, list, &error), TN_OK);
-    key_use_done(use, list, NULL, NULL);
+    key_use_done(use, NULL, list, NULL, NULL);
     assert_int_equal(key_use_check(use, limits, start, &error), TN_OK);
     assert_int_equal(key_use_check(use, limits, start, &error), TN_OK);
     assert_int_equal(key_use_check(use, limits, start, &error), TN_FAILED);
     assert_string_equal(error.code, "RATE_LIMITED");
     assert_int_equal(value_to_int(value_get(error.more, "retry_after_ms")), 1000);
-    key_use_done(use, start, NULL, NULL);    /* it has failed */
-    key_use_done(use, start, NULL, answers); /* its run has been forgotten */
+    key_use_done(use, NULL, start, NULL, NULL);    /* it has failed */
+    key_use_done(use, NULL, start, NULL, answers); /* its run has been forgotten */
     pass(10);
     assert_int_equal(key_use_check(use, limits, start, &error), TN_OK);
-    key_use_done(use, start, NULL, NULL);
+    key_use_done(use, NULL, start, NULL, NULL);
     tn_value shown = key_use_describe(use);
     assert_int_equal(value_to_int(value_get(shown, "runs")), 0);
     value_unref(shown);
@@ -194,9 +227,45 @@ static void count_the_runs_of_a_key(void **state) {
     assert_int_equal(value_to_int(value_get(error.more, "retry_after_ms")) / 3600000, 24);
     loop_fake_move_wall(host_loop(served.host), 86400000);
     assert_int_equal(key_use_check(web_limits_use(web->limits, "root"), limits, start, &error), TN_OK);
-    key_use_done(web_limits_use(web->limits, "root"), start, NULL, NULL);
+    key_use_done(web_limits_use(web->limits, "root"), NULL, start, NULL, NULL);
     error_finish(&error);
     value_unref(limits);
+    value_unref(bindings);
+    mem_free(spends);
+}
+
+/* The id in the parameters of run/answer can be without the owner's prefix. */
+static void count_a_run_that_is_answered(void **state) {
+    struct error error = ERROR_INIT;
+    const struct method *answer = method_find("run/answer");
+    tn_value bindings = served_json(MODEL), params = served_json("{\"run_id\":\"r\"}"), empty = served_json("{}");
+    char *spends = start_params(SPENDS, "{\"config\":{\"run_id\":\"@team:r\"}}");
+    struct web_limits *limits = web_limits_new(served.server); /* those of the web have counted the run already */
+    struct key_use *use = web_limits_use(limits, "bob");
+    uint64_t root = caller_of(operator_key);
+    (void)state;
+    if (host_bind_roles(served.host, bindings, &error) != TN_OK) fail_msg("%s", error.message);
+    assert_int_equal(request_as(root, "run/start", spends, NULL), TN_OK);
+    expect_in(next_result(), "0 {\"run_id\":\"@team:r\"");
+    assert_true(loop_run(host_loop(served.host), no_run_is_open, NULL));
+    assert_int_equal(key_use_check(use, empty, answer, &error), TN_OK);
+    key_use_done(use, "other", answer, params, empty); /* has no such run */
+    pass(10);
+    tn_value none = key_use_describe(use);
+    assert_int_equal(value_to_int(value_get(none, "runs")), 0);
+    assert_int_equal(value_to_int(value_get(none, "tokens")), 0);
+    assert_int_equal(key_use_check(use, empty, answer, &error), TN_OK);
+    key_use_done(use, "team", answer, params, empty);
+    pass(10);
+    tn_value some = key_use_describe(use);
+    assert_int_equal(value_to_int(value_get(some, "runs")), 0);
+    assert_int_equal(value_to_int(value_get(some, "tokens")), 10);
+    web_limits_free(limits);
+    value_unref(none);
+    value_unref(some);
+    error_finish(&error);
+    value_unref(empty);
+    value_unref(params);
     value_unref(bindings);
     mem_free(spends);
 }
@@ -210,8 +279,11 @@ int main(void) {
         EACH(are_cancelled_by_the_plugin),
         EACH(get_events_of_runs),
         EACH(are_refused_when_the_key_is_revoked),
+        EACH(have_a_limit_of_open_requests),
+        EACH(share_the_room_for_bodies),
         EACH(count_runs_and_tokens),
         EACH(count_the_runs_of_a_key),
+        EACH(count_a_run_that_is_answered),
     };
     fixture_agents = true;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,6 +186,9 @@ static void pages_of_other_origins_need_to_be_allowed(void **state) {
     expect_header(asked, "access-control-allow-private-network", "true");
     expect_header(preflight("https://app.example", ""), "access-control-allow-private-network", NULL);
     expect_refused(preflight("https://evil.example", ""), 403, "\"ORIGIN\"");
+    uint64_t rebound = preflight("http://evil.example", ",\"host\":\"evil.example\",\"access-control-request-private-"
+                                                        "network\":\"true\"");
+    expect_refused(rebound, 403, "\"ORIGIN\""); /* a name of the site that has the address of this machine */
     expect_header(preflight("https://evil.example", ""), "access-control-allow-origin", NULL);
     expect_header(preflight("https://app.example", ",\"access-control-request-headers\":\"a\\r\\nb\""),
                   "access-control-allow-headers", NULL);
@@ -315,6 +318,9 @@ static void plugins_word_refusals(void **state) {
     expect_header(none, "www-authenticate", "Bearer x");
     expect_in(buffer_cstr(&events), "REFUSED {\"id\":");
     expect_in(buffer_cstr(&events), "\"status\":401,\"code\":\"UNAUTHORIZED\"");
+    buffer_clear(&events);
+    (void)request_with("POST", "/v1/own/a", "{\"x-api-key\":\"wrong\",\"authorization\":\"Bearer k\",\"a\":\"b\"}", 2);
+    expect_in(buffer_cstr(&events), "\"headers\":{\"a\":\"b\",\"host\":\"" HOST_HEADER "\"}");
     uint64_t number = request_with("PUT", "/v1/own/a", NULL, 0);
     expect_sent(number, 405, "{\"oops\":true}");
     expect_header(number, "allow", "POST");

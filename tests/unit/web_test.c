@@ -2,6 +2,9 @@
 #include "tests/unit/web_fixture.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 static int open_each(void **state) {
     (void)state;
@@ -232,6 +235,7 @@ static void accepts_websockets(void **state) {
 static void drains(void **state) {
     (void)state;
     uint64_t stream = open_events(), waiting = open_request("/v1/a");
+    expect_refused(get("/none", NULL), 404, "NOT_FOUND"); /* has no route, and the client has not read the response */
     web_drain(web);
     assert_true(http_draining);
     expect_text(&events, ""); /* not inside of web_drain */
@@ -373,6 +377,38 @@ static void writes_an_access_log(void **state) {
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) value_unref(served_json(line));
 }
 
+/* A file that can grow by `bytes` only. */
+static void limit_file(const char *path, rlim_t bytes) {
+    struct stat file;
+    struct rlimit limit;
+    assert_int_equal(stat(path, &file), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes ? (rlim_t)file.st_size + bytes : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void begins_a_line_after_a_part_of_one(void **state) {
+    char path[] = "/tmp/tenon-web-log-XXXXXX", config[128], text[4096];
+    (void)state;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    close(mkstemp(path));
+    web_free(web);
+    access_free(access_keys);
+    snprintf(config, sizeof config, "{\"log\":\"%s\"}", path);
+    web_open_web(config);
+    limit_file(path, 9);
+    get("/v1/full", NULL);
+    http_close(sent_count, "done");
+    limit_file(path, 0);
+    get("/v1/room", NULL);
+    http_close(sent_count, "done");
+    read_file(path, text, sizeof text);
+    char *second = strchr(text, '\n');
+    assert_int_equal(second ? second - text : -1, 9);
+    expect_in(second, "/v1/room");
+    value_unref(served_json(second));
+}
+
 static void a_full_disk_stops_nothing(void **state) {
     (void)state;
     web_free(web);
@@ -440,6 +476,7 @@ int main(void) {
         EACH(lists_what_it_serves),
         EACH(limits_open_requests),
         EACH(writes_an_access_log),
+        EACH(begins_a_line_after_a_part_of_one),
         EACH(a_full_disk_stops_nothing),
         EACH(fails_to_start),
         EACH(checks_arguments),

@@ -93,7 +93,7 @@ int32_t web_listen(struct web *web, const char *address, uint16_t port, tn_value
     if (value_get(where, "port")) (void)value_as_int(value_get(where, "port"), &number);
     value_unref(where);
     *bound = (uint16_t)number;
-    web->origin.loopback = web_origin_is_loopback(address);
+    web->origin.loopback = config_is_loopback(address);
     loop_timer_start(web->loop, &web->tick, WEB_TICK_MS, web_on_tick);
     return TN_OK;
 }

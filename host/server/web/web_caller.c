@@ -45,7 +45,7 @@ static int32_t caller_check(void *user, const struct method *method, struct erro
 
 static void caller_done(void *user, const struct method *method, tn_value params, tn_value result) {
     const struct web_caller *caller = user;
-    key_use_done(web_limits_use(caller->web->limits, caller->key), method, params, result);
+    key_use_done(web_limits_use(caller->web->limits, caller->key), caller->owner, method, params, result);
 }
 
 static void caller_free(struct web_caller **link) {

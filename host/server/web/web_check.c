@@ -44,6 +44,12 @@ static bool check_origin(struct web_request *request) {
     return answer != NULL;
 }
 
+/* False: a name that the server does not have, so perhaps one that a site has pointed here (DNS rebinding). */
+static bool host_is_known(const struct web_request *request, const struct web_route *route) {
+    const char *host = header(request, "host");
+    return route->any_host || (host && web_origin_allows_host(&request->web->origin, host));
+}
+
 /* The names that a page asks for; NULL if they are no names of headers. */
 static const char *asked_headers(const struct web_request *request) {
     const char *names = header(request, "access-control-request-headers");
@@ -59,8 +65,9 @@ static void answer_preflight(struct web_request *request, const struct web_path 
     struct buffer allow;
     buffer_init(&allow, 256);
     const struct web_route *route = web_routes_find(&web->routes, method, path, &allow);
-    const char *answer = route && origin ? origin_answer(request, route, origin) : NULL;
-    bool own = route && origin && web_origin_is_own(origin, header(request, "host"));
+    bool asked = route && origin && host_is_known(request, route);
+    const char *answer = asked ? origin_answer(request, route, origin) : NULL;
+    bool own = asked && web_origin_is_own(origin, header(request, "host"));
     if (answer || own) {
         tn_value headers = web_push_header(value_array(), "Access-Control-Allow-Methods", buffer_cstr(&allow));
         if (names) headers = web_push_header(headers, "Access-Control-Allow-Headers", names);
@@ -123,7 +130,7 @@ static bool find_route(struct web_request *request, const struct web_path *path)
 
 static bool check_host(struct web_request *request) {
     const char *host = header(request, "host");
-    if (request->route->any_host || (host && web_origin_allows_host(&request->web->origin, host))) return true;
+    if (host_is_known(request, request->route)) return true;
     web_refuse_format(
         request, 403, "HOST",
         "the host `%.200s` is not one of this server; the operator can add it with `serve: {hosts: […]}` in "
@@ -224,12 +231,12 @@ static bool is_upgrade(const struct web_request *request) {
     return request->route->websocket && upgrade && strcasecmp(upgrade, "websocket") == 0;
 }
 
-/* Without the keys. */
-static tn_value shown_headers(const struct web_request *request) {
+tn_value web_shown_headers(const struct web_request *request, bool keyless) {
     static const char *const secrets[] = {"authorization", "x-api-key"};
-    tn_value headers = value_ref(value_get(request->head, "headers"));
+    tn_value headers = value_get(request->head, "headers");
     if (!value_is(headers, TN_OBJECT)) return value_object();
-    for (size_t i = 0; request->key && i < 2; i++) headers = value_remove_take(headers, value_text(secrets[i]));
+    headers = value_ref(headers);
+    for (size_t i = 0; keyless && i < 2; i++) headers = value_remove_take(headers, value_text(secrets[i]));
     return headers;
 }
 
@@ -263,7 +270,7 @@ static bool check_head(struct web_request *request, const struct web_path *path)
     }
     event_begin(request, path, query);
     if (!check_key(request)) return false;
-    request->event = value_set_take(request->event, "headers", shown_headers(request));
+    request->event = value_set_take(request->event, "headers", web_shown_headers(request, request->key != NULL));
     request->upgrade = is_upgrade(request);
     return web_check_body(request);
 }

@@ -124,6 +124,8 @@ void web_requests_free(struct web *web);
 
 /* web_check.c: everything that is checked before the plugin gets a request. False: it was refused. */
 bool web_request_check(struct web_request *request);
+/* The headers for a plugin, a new reference; `keyless`: without those that have a key. */
+tn_value web_shown_headers(const struct web_request *request, bool keyless);
 /* Calls the plugin, or answers a route of the host itself. */
 void web_request_open(struct web_request *request);
 /* web_body.c: whether the route takes a body of this length and type; false: it was refused. */
@@ -164,7 +166,7 @@ void web_builtin_free(struct web *web);
 uint64_t web_caller_number(struct web *web, struct plugin *plugin, const struct access_key *key);
 struct plugin_caller *web_caller_find(const struct web *web, const struct plugin *plugin, uint64_t number);
 void web_callers_end(struct web *web, const struct plugin *plugin); /* NULL: all */
-/* Ends the subscriptions and requests of keys that were revoked. */
+/* Ends the subscriptions of keys that were revoked. Requests that are open end by themselves. */
 void web_callers_check(struct web *web);
 
 /* web_abi.c */

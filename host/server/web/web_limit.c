@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include "host/base/loop.h"
 #include "host/plugin/call/call.h"
+#include "host/plugin/call/owner.h"
 #include "host/server/client.h"
 #include "host/server/method_call.h"
 #include "host/server/server.h"
@@ -27,6 +28,7 @@ struct key_use {
     int64_t day;         /* of the numbers below */
     int64_t tokens;
     double cost;
+    int64_t bodies;    /* bytes of bodies that are being received */
     uint64_t requests; /* since the start of the host */
     int64_t retry_ms;  /* of the last refusal */
 };
@@ -146,9 +148,9 @@ static bool permit_take(struct key_use *use, double per_minute) {
 }
 
 bool key_use_begin(struct key_use *use, tn_value limits, size_t open_max, int64_t *retry_s, const char **what) {
-    double per_minute = limit_of(limits, "requests_per_minute");
+    double per_minute = limit_of(limits, "requests_per_minute"), own = limit_of(limits, "open_requests");
     bool allowed = true;
-    if (use->open >= open_max)
+    if (use->open >= open_max || (own >= 0 && use->open >= own))
         allowed = use_refuse(use, 1000, what, "open requests of this key");
     else if (per_minute >= 0 && !permit_take(use, per_minute))
         allowed = use_refuse(use, per_minute >= 1 ? (int64_t)((1 - use->permits) * MINUTE_MS / per_minute) : MINUTE_MS,
@@ -161,6 +163,17 @@ bool key_use_begin(struct key_use *use, tn_value limits, size_t open_max, int64_
 }
 
 void key_use_end(struct key_use *use) { use->open--; }
+
+bool key_use_add_body(struct key_use *use, int64_t bytes, int64_t most) {
+    if (use->bodies + bytes > most) {
+        use->retry_ms = 1000;
+        return false;
+    }
+    use->bodies += bytes;
+    return true;
+}
+
+void key_use_remove_body(struct key_use *use, int64_t bytes) { use->bodies -= bytes; }
 
 int64_t key_use_retry_s(const struct key_use *use) { return use->retry_ms > 1000 ? (use->retry_ms + 999) / 1000 : 1; }
 
@@ -305,13 +318,17 @@ static void run_watch(struct key_use *use, tn_value id) {
     if (call_start(run->call, run->params)) run_on_waited(run->call);
 }
 
-void key_use_done(struct key_use *use, const struct method *method, tn_value params, tn_value result) {
+void key_use_done(struct key_use *use, const char *owner, const struct method *method, tn_value params,
+                  tn_value result) {
     if (!starts_run(method)) return;
-    tn_value id = value_get(result, "run_id") ? value_get(result, "run_id") : value_get(params, "run_id");
+    tn_value id = value_get(result, "run_id"), asked = value_get(params, "run_id");
+    /* The method has completed the id that the key has given; the client that waits has no owner. */
+    id = id ? value_ref(id) : asked ? owner_confine_value(owner, asked) : NULL;
     if (result && id)
         run_watch(use, id);
     else
         use->runs--;
+    value_unref(id);
 }
 
 tn_value key_use_describe(const struct key_use *use) {

@@ -35,18 +35,22 @@ void web_limits_free(struct web_limits *limits); /* ends its waits for runs; NUL
 struct key_use *web_limits_use(struct web_limits *limits, const char *key);
 
 /*
- * A request begins; at most `open_max` of a key can be open. False: a limit is reached; *retry_s and *what (a static
- * text) say which.
+ * A request begins; at most `open_max` of a key can be open, or what its own limit says. False: a limit is reached;
+ * *retry_s and *what (a static text) say which.
  */
 bool key_use_begin(struct key_use *use, tn_value limits, size_t open_max, int64_t *retry_s, const char **what);
 void key_use_end(struct key_use *use);
+/* Bytes of a body have arrived for a request that is open. False: the key would have more than `most`. */
+bool key_use_add_body(struct key_use *use, int64_t bytes, int64_t most);
+void key_use_remove_body(struct key_use *use, int64_t bytes);
 /* Seconds until what was refused last can be tried again, at least 1: for Retry-After. */
 int64_t key_use_retry_s(const struct key_use *use);
 
 /* Before a method: RATE_LIMITED or BUDGET_EXCEEDED with `retry_after_ms` if it starts a run and a limit is reached. */
 int32_t key_use_check(struct key_use *use, tn_value limits, const struct method *method, struct error *error);
-/* After a method that key_use_check has allowed; `result` is NULL if it has failed. */
-void key_use_done(struct key_use *use, const struct method *method, tn_value params, tn_value result);
+/* After a method that key_use_check has allowed, for the key's owner (or NULL); `result` is NULL if it has failed. */
+void key_use_done(struct key_use *use, const char *owner, const struct method *method, tn_value params,
+                  tn_value result);
 tn_value key_use_describe(const struct key_use *use); /* {requests, open, runs, tokens, cost}, for tests; new */
 
 #endif

@@ -16,6 +16,7 @@ struct web_log {
     char *path; /* NULL: standard error */
     int descriptor;
     bool failing; /* the last line could not be written */
+    bool broken;  /* only a part of it was written */
     struct buffer line;
 };
 
@@ -57,6 +58,7 @@ void web_log_reopen(struct web_log *log) {
     }
     close(log->descriptor);
     log->descriptor = descriptor;
+    log->broken = false;
 }
 
 /* `"name":"text",`; nothing if the text is NULL. It is cut, and malformed UTF-8 is replaced. */
@@ -69,10 +71,11 @@ static void member_write(struct buffer *line, const char *name, const char *text
     value_unref(value);
 }
 
-static void line_write(struct buffer *out, const struct web_log_line *line) {
+static void line_write(struct buffer *out, const struct web_log_line *line, bool after_part) {
     char time[TIME_TEXT];
     time_text(line->time_ms, time);
     buffer_clear(out);
+    if (after_part) buffer_char(out, '\n');
     buffer_format(out, "{\"time\":\"%s\"", time);
     member_write(out, "id", line->id);
     member_write(out, "address", line->address);
@@ -90,13 +93,14 @@ static void line_write(struct buffer *out, const struct web_log_line *line) {
 
 void web_log_write(struct web_log *log, const struct web_log_line *line) {
     if (log->descriptor < 0) return;
-    line_write(&log->line, line);
+    line_write(&log->line, line, log->broken);
     ssize_t written = write(log->descriptor, log->line.data, log->line.length);
     bool failed = written != (ssize_t)log->line.length;
     if (failed && !log->failing)
         log_write(LOG_ERROR, NULL, "a line of the access log cannot be written: %s; requests are served all the same",
                   written < 0 ? strerror(errno) : "the disk is full");
     log->failing = failed;
+    if (written > 0) log->broken = failed && log->line.data[written - 1] != '\n';
 }
 
 static bool is_token(const char *text) {

@@ -32,11 +32,6 @@ static bool contains_host(tn_value hosts, const char *host, size_t length) {
     return false;
 }
 
-bool web_origin_is_loopback(const char *address) {
-    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0 || strcmp(address, "[::1]") == 0 ||
-           strcasecmp(address, "localhost") == 0;
-}
-
 bool web_origin_allows_host(const struct web_origin *self, const char *host) {
     size_t length = name_length(host);
     if (!length) return false;

@@ -24,7 +24,5 @@ bool web_origin_allows_host(const struct web_origin *self, const char *host);
 bool web_origin_is_own(const char *origin, const char *host);
 /* True if `origins` contains it, or "*". */
 bool web_origin_allows(const struct web_origin *self, const char *origin);
-/* True if the address is one of this machine: "127.0.0.1", "::1", "localhost". */
-bool web_origin_is_loopback(const char *address);
 
 #endif

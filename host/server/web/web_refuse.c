@@ -35,8 +35,9 @@ static tn_value event_of(const struct web_request *request, const struct web_ref
     event = value_set_take(event, "status", value_int(refusal->status));
     event = value_set_take(event, "code", value_text(refusal->code));
     event = value_set_take(event, "message", value_string_lossy(refusal->message, strlen(refusal->message)));
-    tn_value json = value_get(request->event, "json"), headers = value_get(request->head, "headers");
-    if (headers) event = value_set_take(event, "headers", value_ref(headers));
+    tn_value json = value_get(request->event, "json");
+    /* It may be refused before its key is known, so what could be one is removed. */
+    event = value_set_take(event, "headers", web_shown_headers(request, true));
     return json ? value_set_take(event, "json", value_ref(json)) : event;
 }
 

@@ -69,6 +69,7 @@ static struct web_request *request_new(struct web *web, uint64_t number, tn_valu
 
 static void request_release_body(struct web_request *request) {
     request->web->bodies -= (int64_t)request->body.length;
+    if (request->counted) key_use_remove_body(request->use, (int64_t)request->body.length);
     buffer_finish(&request->body);
     buffer_init(&request->body, WEB_BODY_MAX + 1);
 }
@@ -103,8 +104,8 @@ static void request_free(struct web_request *request) {
 /* ---- Events for plugins ---- */
 
 void web_request_deliver(struct web_request *request, int32_t event, tn_value value) {
+    if (!request->handler) return; /* it may have no route, too */
     const struct plugin *plugin = request->route->plugin;
-    if (!request->handler) return;
     void *before = interface_enter(plugin);
     request->handler(request->route->user, request->number, event, value);
     interface_leave(plugin, before);
@@ -137,6 +138,10 @@ static void request_on_body(struct web_request *request, tn_value bytes) {
     } else if (web->bodies + (int64_t)length > WEB_BODIES_MAX) {
         request_release_body(request);
         web_refuse_format(request, 503, "LIMIT", "the server receives too many large bodies; try again later");
+    } else if (request->counted && !key_use_add_body(request->use, (int64_t)length, WEB_BODIES_MAX / 4 * 3)) {
+        request_release_body(request);
+        web_refuse_format(request, 429, "RATE_LIMITED",
+                          "this key sends too many large bodies at once; try again later");
     } else {
         buffer_append(&request->body, data, length);
         web->bodies += (int64_t)length;

@@ -205,10 +205,18 @@ static int32_t limit_check(const struct web_routes *routes, const struct plugin 
     return TN_OK;
 }
 
+/* True if `route` is that of another build of the same plugin: both exist while the plugin is upgraded. */
+static bool replaces(const struct web_route *route, const struct web_route *other) {
+    return route->plugin && other->plugin && route->plugin != other->plugin &&
+           strcmp(plugin_id(route->plugin), plugin_id(other->plugin)) == 0 &&
+           strcmp(route->method, other->method) == 0 && segments_compare(route, other) == 0;
+}
+
 static int32_t place_check(struct web_routes *routes, const struct web_route *route, struct error *error) {
     for (size_t i = 0; i < routes->count; i++) {
         struct web_route *other = routes->items[i];
         if (strcmp(other->method, route->method) != 0 || segments_compare(other, route) != 0) continue;
+        if (replaces(route, other)) continue;
         if (!other->plugin && strcmp(other->pattern, "/") == 0) {
             web_routes_remove(routes, other);
             return TN_OK;
@@ -220,11 +228,13 @@ static int32_t place_check(struct web_routes *routes, const struct web_route *ro
     return TN_OK;
 }
 
+/* Before one that it replaces. If the new build is refused, or ends, the route of the old one is used again. */
 static void routes_insert(struct web_routes *routes, struct web_route *route) {
     size_t at = 0;
     route->number = ++routes->last_number;
     MEM_GROW(routes->items, routes->count, routes->capacity);
-    while (at < routes->count && segments_compare(routes->items[at], route) <= 0) at++;
+    while (at < routes->count && segments_compare(routes->items[at], route) <= 0 && !replaces(route, routes->items[at]))
+        at++;
     memmove(routes->items + at + 1, routes->items + at, (routes->count - at) * sizeof(struct web_route *));
     routes->items[at] = route;
     routes->count++;

@@ -44,8 +44,9 @@
  *   TN_SERVER_REFUSED  {id, method, path, route, status, code, message, headers, json?}: only with `refusals`, instead
  *                      of all others. The host refuses the request (400, 401, 403, 404, 405, 411, 413, 415, 429, 500,
  *                      503). Call `respond` before returning: its body is sent with the host's status and headers; a
- *                      header of the response replaces that of the host. A path without a route is refused by the
- *                      route that has the most first segments in common with it, at least one
+ *                      header of the response replaces that of the host. `headers` do not contain the key. A path
+ *                      without a route is refused by the route that has the most first segments in common with it, at
+ *                      least one
  *
  * An isolated plugin gets no TN_SERVER_REFUSED: the host words refusals itself. Its `route` returns TN_OK; why a route
  * was refused is in the log. When its process ends, its requests are closed, and its routes are absent until it has

@@ -72,7 +72,7 @@ refuses 4 '`serve.use` in tenon.yaml is `apache`' hello.yaml --port 0
 
 # ---- A host without keys generates one ----
 settings ', graphs: {first: docs/plan.yaml}'
-web_start hello.yaml "docs/stem.yaml" --port 0
+web_start hello.yaml "docs/stem.yaml" --port 0 --socket u
 grep -q "^tenon: $web serves first, hello, stem by test.whoami$" web.err || fails "expected what is served: $(cat web.err)"
 generated=$(sed -n 's/^tenon: key \(tn_[^ ]*\) .*/\1/p' web.err)
 ask /whoami "$generated"
@@ -108,6 +108,15 @@ wait_until answers 401 /whoami "$alice"
 ask /whoami "$generated"
 expect_status 200
 grep -qF -e "$alice" -e "${generated#tn_}\"" web.err && fails "the access log has a key"
+
+# ---- A new build of a protocol takes over the routes of the old one, while that still exists ----
+cp "$whoami" whoami2.so
+for build in "$PWD/whoami2.so" "$whoami"; do
+    run tenon plugin upgrade "$build" --connect u
+    expect_code 0
+    ask /whoami "$generated"
+    expect_status 200 && expect_in out '"owner":"local"'
+done
 
 # ---- SIGTERM ends streams, and then the host; a service manager is informed ----
 : >slow.head
