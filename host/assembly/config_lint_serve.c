@@ -4,10 +4,6 @@
  *
  * The documents are read, but not built, so that no code of a plugin runs. Nothing listens.
  */
-#include "adl/diagnostic/diagnostic.h"
-#include "adl/document/document.h"
-#include "adl/document/inner_file.h"
-#include "adl/source/source.h"
 #include "adl/value/nearest.h"
 #include "adl/value/wildcard.h"
 #include "host/assembly/config_lint.h"
@@ -15,7 +11,6 @@
 #include "host/assembly/protocols.h"
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
-#include "host/engine/graph/graph.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/providing.h"
 #include "host/plugin/registry/registry.h"
@@ -38,34 +33,13 @@ static void serve_report_take(const struct serve_lint *lint, tn_value what) {
 
 /* ---- Graphs ---- */
 
-static void lint_graph_source(const struct serve_lint *lint, const char *name, struct source *source) {
-    struct diagnostics *found = diagnostics_new();
-    struct document *document = document_read(source, host_catalog(lint->host), found);
-    struct error error = ERROR_INIT;
-    diagnostics_sort(found);
-    if (diagnostics_errors(found)) {
-        (void)graph_refuse(&error, source_name(source), found);
-        serve_report_take(lint, value_format("graphs.%s: %s", name, error.message));
-    }
-    error_finish(&error);
-    document_unref(document);
-    diagnostics_free(found);
-}
-
 static void lint_graph(const struct serve_lint *lint, const char *name, const char *path) {
-    const struct catalog *catalog = &host_engine(lint->host)->catalog;
-    struct catalog_file file = {NULL, NULL};
     struct error error = ERROR_INIT;
-    tn_value text = catalog->read(catalog->read_self, NULL, path, &file, &error);
-    struct source *source = text ? inner_file_source(NULL, &file, text, SOURCE_SHOWN) : NULL;
-    if (source)
-        lint_graph_source(lint, name, source);
-    else
-        serve_report_take(lint, value_format("graphs.%s: `%s` cannot be read: %s", name, path,
-                                             error.message ? error.message : "it is too large"));
-    if (source) source_unref(source);
-    value_unref(text);
-    catalog_file_finish(&file);
+    int32_t status = config_lint_document(lint->host, path, NULL, &error);
+    if (status == TN_NOT_FOUND)
+        serve_report_take(lint, value_format("graphs.%s: `%s` cannot be read: %s", name, path, error.message));
+    else if (status != TN_OK)
+        serve_report_take(lint, value_format("graphs.%s: %s", name, error.message));
     error_finish(&error);
 }
 

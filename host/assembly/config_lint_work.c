@@ -4,18 +4,13 @@
  *
  * The documents are read, but not built, so that no code of a plugin runs.
  */
-#include "adl/diagnostic/diagnostic.h"
-#include "adl/document/document.h"
-#include "adl/document/inner_file.h"
 #include "adl/document/strategy.h"
-#include "adl/source/source.h"
 #include "adl/value/nearest.h"
 #include "adl/value/wildcard.h"
 #include "host/assembly/config_lint.h"
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
-#include "host/engine/graph/graph.h"
 #include "host/plugin/registry/registry.h"
 #include "host/work/work_type.h"
 #include <string.h>
@@ -36,35 +31,13 @@ static void work_report_take(const struct work_lint *lint, tn_value what) {
 
 /* ---- Strategies ---- */
 
-static void lint_document(const struct work_lint *lint, const char *name, struct source *source) {
-    struct diagnostics *found = diagnostics_new();
-    struct document *document = document_read(source, host_catalog(lint->host), found);
-    struct error error = ERROR_INIT;
-    document_check_strategy(document, found);
-    diagnostics_sort(found);
-    if (diagnostics_errors(found)) {
-        (void)graph_refuse(&error, name, found);
-        work_report_take(lint, value_format("%s", error.message));
-    }
-    error_finish(&error);
-    document_unref(document);
-    diagnostics_free(found);
-}
-
 static void lint_strategy(const struct work_lint *lint, const char *name) {
-    const struct catalog *catalog = &host_engine(lint->host)->catalog;
-    struct catalog_file file = {NULL, NULL};
     struct error error = ERROR_INIT;
-    tn_value text = catalog->read(catalog->read_self, NULL, name, &file, &error);
-    struct source *source = text ? inner_file_source(NULL, &file, text, SOURCE_SHOWN) : NULL;
-    if (source)
-        lint_document(lint, name, source);
-    else
-        work_report_take(lint, value_format("the strategy `%s` cannot be read: %s", name,
-                                            error.message ? error.message : "it is too large"));
-    if (source) source_unref(source);
-    value_unref(text);
-    catalog_file_finish(&file);
+    int32_t status = config_lint_document(lint->host, name, document_check_strategy, &error);
+    if (status == TN_NOT_FOUND)
+        work_report_take(lint, value_format("the strategy `%s` cannot be read: %s", name, error.message));
+    else if (status != TN_OK)
+        work_report_take(lint, value_format("%s", error.message));
     error_finish(&error);
 }
 

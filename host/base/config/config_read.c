@@ -115,23 +115,14 @@ void config_read_memory_embed(struct config_reader *reader, const struct tree_no
         config_report_value(reader, node, "memory.embed", "a role of `models`, or \"provider:model\"");
 }
 
-static void config_set_memory_number(struct config_reader *reader, const char *key, const struct tree_node *node,
-                                     const char *where, int64_t least, int64_t most) {
-    int64_t number = node->kind == TN_INT ? value_to_int(node->value) : least - 1;
-    char expected[80];
-    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)least, (long long)most);
-    if (number >= least && number <= most)
-        config_set_memory(reader, key, node);
-    else
-        config_report_value(reader, node, where, expected);
-}
-
 void config_read_memory_dimensions(struct config_reader *reader, const struct tree_node *node) {
-    config_set_memory_number(reader, "dimensions", node, "memory.dimensions", 1, 16384);
+    if (config_expect_integer(reader, node, "memory.dimensions", 1, 16384))
+        config_set_memory(reader, "dimensions", node);
 }
 
 void config_read_memory_bytes(struct config_reader *reader, const struct tree_node *node) {
-    config_set_memory_number(reader, "bytes", node, "memory.bytes", CONFIG_MEMORY_BYTES_MIN, CONFIG_MEMORY_BYTES_MAX);
+    if (config_expect_integer(reader, node, "memory.bytes", CONFIG_MEMORY_BYTES_MIN, CONFIG_MEMORY_BYTES_MAX))
+        config_set_memory(reader, "bytes", node);
 }
 
 /* ---- secrets ---- */

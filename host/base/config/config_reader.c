@@ -69,6 +69,15 @@ void config_report_value(struct config_reader *reader, const struct tree_node *n
  * Returns how many entries of the list at `where` may be used: `max` at most. If there are more, reports the first
  * surplus one. `entries` is what they are, for example "paths".
  */
+bool config_expect_integer(struct config_reader *reader, const struct tree_node *node, const char *where, int64_t least,
+                           int64_t most) {
+    char expected[80];
+    if (node->kind == TN_INT && value_to_int(node->value) >= least && value_to_int(node->value) <= most) return true;
+    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)least, (long long)most);
+    config_report_value(reader, node, where, expected);
+    return false;
+}
+
 uint32_t config_usable_count(struct config_reader *reader, const struct tree_node *list, const char *where,
                              uint32_t max, const char *entries) {
     if (list->count <= max) return list->count;

@@ -46,6 +46,9 @@ void config_report_kind(struct config_reader *reader, const struct tree_node *no
 /* Reports a value that is not one of the expected words or numbers, and shows it. For keys that never have a secret. */
 void config_report_value(struct config_reader *reader, const struct tree_node *node, const char *where,
                          const char *expected);
+/* True if the value is a whole number from `least` to `most`; otherwise reports it. */
+bool config_expect_integer(struct config_reader *reader, const struct tree_node *node, const char *where, int64_t least,
+                           int64_t most);
 /*
  * Returns how many entries of the list or mapping at `where` may be used: `max` at most. If there are more, reports the
  * first surplus one. `entries` is what they are, for example "paths".

@@ -62,13 +62,7 @@ void config_read_serve_address(struct config_reader *reader, const struct tree_n
 
 static void serve_set_number(struct config_reader *reader, const char *key, const struct tree_node *node,
                              const char *where, int64_t least, int64_t most) {
-    int64_t number = node->kind == TN_INT ? value_to_int(node->value) : least - 1;
-    char expected[80];
-    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)least, (long long)most);
-    if (number >= least && number <= most)
-        serve_set_take(reader, key, value_ref(node->value));
-    else
-        config_report_value(reader, node, where, expected);
+    if (config_expect_integer(reader, node, where, least, most)) serve_set_take(reader, key, value_ref(node->value));
 }
 
 void config_read_serve_port(struct config_reader *reader, const struct tree_node *node) {

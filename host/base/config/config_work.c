@@ -65,15 +65,8 @@ static void read_patterns(struct config_reader *reader, const struct tree_node *
 
 static void read_integer(struct config_reader *reader, const struct tree_node *node, const char *where,
                          const struct work_key *key, tn_value *into) {
-    struct buffer expected;
-    if (node->kind == TN_INT && value_to_int(node->value) >= key->least && value_to_int(node->value) <= key->most) {
+    if (config_expect_integer(reader, node, where, key->least, key->most))
         work_store_take(into, key, value_ref(node->value));
-        return;
-    }
-    buffer_init(&expected, 100);
-    buffer_format(&expected, "a whole number from %lld to %lld", (long long)key->least, (long long)key->most);
-    config_report_value(reader, node, where, buffer_cstr(&expected));
-    buffer_finish(&expected);
 }
 
 static void read_factor(struct config_reader *reader, const struct tree_node *node, const char *where,
