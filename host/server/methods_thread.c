@@ -11,6 +11,7 @@
 #include "host/data/kernel/kernel.h"
 #include "host/data/thread/thread_admin.h"
 #include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_records.h"
 #include "host/engine/execution/execution_thread.h"
 #include "host/engine/graph/graph.h"
 #include "host/plugin/call/owner.h"
@@ -83,7 +84,7 @@ static void thread_on_record(void *user, int32_t status, tn_value record, const 
 /* Takes the record. Users learn nothing of the machine, and nothing that only the host needs. */
 static tn_value without_host_members(tn_value record) {
     static const char *const members[] = {"document", "owner",    "graph",   "fence",
-                                          "changed",  "snapshot", "batches", "incarnation"};
+                                          "changed",  "snapshot", "batches", "incarnation", THREAD_SERVED, THREAD_CONTINUED};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (value_get(record, members[i])) record = value_remove_take(record, value_text(members[i]));
     return record;

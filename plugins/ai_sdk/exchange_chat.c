@@ -61,7 +61,7 @@ static void follow_run(struct exchange *exchange, const char *run_id) {
     if (exchange->leg == NULL) answer(exchange, 503, "The server has too many active chats; try again later.");
 }
 
-/* ---- A run whose process has ended ---- */
+/* ---- A run whose process has ended: this host has continued it, or does so now ---- */
 
 /* The answer so far is in the thread; what the unfinished step had sent is made again. */
 static void TN_ABI on_dead_state(void *user, int32_t status, tn_value value) {
@@ -75,8 +75,6 @@ static void TN_ABI on_dead_state(void *user, int32_t status, tn_value value) {
     bool messages = exchange->graph.input == SERVING_MESSAGES;
     tn_value known = messages ? tn_get(tn_get(value, "state"), exchange->graph.channel) : NULL;
     tn_value parts = history_parts(known, history_last_answer(known));
-    tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", exchange->graph.document, "config", "thread_id",
-                               exchange->chat_id, "modes", tn_from_json(modes, sizeof modes - 1));
     struct leg_options options = {.caller = exchange->caller,
                                   .graph = &exchange->graph,
                                   .message_id = id_without_owner(tn_get_text(exchange->thread, "run_id", "answer")),
@@ -84,20 +82,30 @@ static void TN_ABI on_dead_state(void *user, int32_t status, tn_value value) {
                                   .parts = parts,
                                   .on_started = on_followed,
                                   .user = exchange};
-    exchange->leg = params != NULL ? leg_start(exchange->all->legs, "run/resume", params, &options) : NULL;
+    if (exchange->active != NULL) {
+        exchange->leg = leg_follow(exchange->all->legs, exchange->active, &options);
+    } else {
+        tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", exchange->graph.document, "config", "thread_id",
+                                   exchange->chat_id, "modes", tn_from_json(modes, sizeof modes - 1));
+        exchange->leg = params != NULL ? leg_start(exchange->all->legs, "run/resume", params, &options) : NULL;
+    }
     tn_release(parts);
     if (exchange->leg == NULL) answer(exchange, 503, "The server has too many active chats; try again later.");
 }
 
 static void on_dead_graphs(void *user, tn_value graphs, tn_value error) {
     struct exchange *exchange = user;
-    if (select_graph(exchange, exchange->graph_name, graphs, error))
-        call_take(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->chat_id), on_dead_state);
+    if (!select_graph(exchange, exchange->graph_name, graphs, error)) return;
+    tn_value params = tn_build("{s:s}", "thread_id", exchange->chat_id);
+    if (params != NULL && exchange->active != NULL)
+        params = tn_set_take(params, "seq", tn_int(exchange->continued_from));
+    call_take(exchange, "thread/state", params, on_dead_state);
 }
 
 static void TN_ABI on_dead_thread(void *user, int32_t status, tn_value value) {
     struct exchange *exchange = user;
-    bool dead = serving_is(tn_get(value, "status"), "running") || serving_is(tn_get(value, "status"), "stopped");
+    bool dead = exchange->active != NULL || serving_is(tn_get(value, "status"), "running") ||
+                serving_is(tn_get(value, "status"), "stopped");
     exchange->call = 0;
     if (status != TN_OK && !serving_is(tn_get(value, "code"), "NOT_FOUND")) {
         answer_error(exchange, value);
@@ -105,15 +113,27 @@ static void TN_ABI on_dead_thread(void *user, int32_t status, tn_value value) {
         answer_nothing(exchange);
     } else {
         exchange->thread = tn_retain(value);
-        exchange->lookup = serving_graphs(exchange->all->serving, exchange->caller, on_dead_graphs, exchange);
+        exchange->lookup = look_up_graph(exchange, exchange->graph_name, on_dead_graphs);
         if (exchange->lookup == NULL) answer(exchange, 503, "The server is out of memory; try again later.");
     }
+}
+
+/* The graph of a run that is followed is known. */
+static void name_graph(struct exchange *exchange, tn_value run) {
+    static const char prefix[] = "graph:";
+    const char *document = tn_get_text(run, "document", "");
+    if (exchange->active == NULL || strncmp(document, prefix, sizeof prefix - 1) != 0) return;
+    serving_free(exchange->graph_name);
+    exchange->graph_name = serving_text_copy(document + sizeof prefix - 1);
 }
 
 static void resume_run(struct exchange *exchange, tn_value run) {
     const char *run_id = tn_get_text(run, "run_id", "");
     struct leg *leg = legs_lookup(exchange->all->legs, run_id);
-    if (run == NULL) {
+    exchange->continued_from = tn_get_int(run, "continued_from", -1);
+    if (leg == NULL && exchange->continued_from >= 0) exchange->active = serving_text_copy(run_id);
+    if (run == NULL || exchange->active != NULL) {
+        name_graph(exchange, run);
         call_take(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->chat_id), on_dead_thread);
     } else if (leg == NULL) {
         follow_run(exchange, run_id);

@@ -66,9 +66,10 @@ void responses_free(struct openai *openai) {
 }
 
 /* Those that have ended are kept for a while, the stored ones. */
-static void response_note_ended(struct response *response) {
+static void response_note_ended(struct response *response, tn_value report) {
     struct openai *openai = response->openai;
     struct response *oldest = NULL;
+    response->unsaved = strncmp(tn_get_text(tn_get(report, "error"), "code", ""), "STORE_", 6) == 0;
     if (!response->ended) {
         response->ended = true;
         openai->running--;
@@ -82,7 +83,8 @@ static void response_note_ended(struct response *response) {
 /* Frees a response that is of no use any more. */
 static void response_look_unused(struct response *response) {
     if (response->followers != NULL) return;
-    if (response->ended && (!response->store || !response_events_ended(&response->events)))
+    bool known = response->store && !response->unsaved && response_events_ended(&response->events);
+    if (response->ended && !known)
         response_free(response);
     else if (!response->ended && !response->store && response->run != NULL)
         serving_run_cancel(response->run);
@@ -259,7 +261,8 @@ static void on_started(void *user, const char *run_id) {
 
 static void on_run_event(void *user, tn_value event, uint64_t seq, uint64_t missed) {
     struct response *response = user;
-    (void)seq, (void)missed;
+    (void)seq;
+    if (missed > 0) serving_items_missed(response->items);
     serving_items_event(response->items, event);
 }
 
@@ -300,7 +303,7 @@ static void on_run_end(void *user, tn_value report) {
         stop_all(response);
         return;
     }
-    response_note_ended(response);
+    response_note_ended(response, report);
     pump_all(response);
     response_look_unused(response);
 }
@@ -319,6 +322,15 @@ static bool response_open_items(struct response *response, const struct serving_
     response->events.user = response;
     response->items = serving_items_new(&options);
     return response->items != NULL;
+}
+
+bool response_follow_run(struct response *response, const struct serving_graph *graph,
+                         const struct openai_request *request, const char *run_id, uint64_t sequence) {
+    response->log_first = sequence;
+    if (response_open_items(response, graph, request->last_input, request->tool_names, NULL))
+        response->run =
+            serving_run_follow(&response->openai->serving, response->caller, run_id, 0, &run_handler, response);
+    return response->run != NULL;
 }
 
 bool response_run(struct response *response, const struct serving_graph *graph, const struct openai_request *request,
@@ -346,6 +358,6 @@ void response_replay(struct response *response, const struct serving_graph *grap
         tn_release(event);
     }
     serving_items_end(response->items, report);
-    response_note_ended(response);
+    response_note_ended(response, report);
     tn_release(writes);
 }

@@ -33,6 +33,7 @@ struct response {
     uint64_t log_first, log_size;
     struct follower *followers;
     bool store, started, ended;
+    bool unsaved; /* it has failed because it could not be saved: the host continues its run, when it can */
 };
 
 /* A response without a run, in the table. NULL if memory runs out or there are too many. */
@@ -41,6 +42,9 @@ struct response *response_find(const struct exchange *exchange, const char *id);
 /* Starts its run. Takes `params`. With `sequence` > 0 the events before this number exist already. */
 bool response_run(struct response *response, const struct serving_graph *graph, const struct openai_request *request,
                   const char *method, tn_value params, uint64_t sequence);
+/* The same with a run that the host has continued. */
+bool response_follow_run(struct response *response, const struct serving_graph *graph,
+                         const struct openai_request *request, const char *run_id, uint64_t sequence);
 /* The end without a run: its events are made from the saved conversation. */
 void response_replay(struct response *response, const struct serving_graph *graph, const char *last_input,
                      tn_value messages, tn_value report);

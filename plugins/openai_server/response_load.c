@@ -1,8 +1,8 @@
 /*
  * response_load.c - responses of saved threads.
  *
- * Of a response that has ended, the events are made from its conversation: they are the same ones each time. One whose
- * run was interrupted by the end of its host is continued.
+ * Of a response that has ended, the events are made from its conversation: they are the same ones each time. If its run
+ * was interrupted by the end of its host, this host has continued it, or does so now.
  */
 #include "response.h"
 #include <stdlib.h>
@@ -153,7 +153,13 @@ static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
 
 /* ---- A response whose run has not ended ---- */
 
-static void load_resume(struct load *load) {
+static tn_value resume_params(const struct load *load, const struct serving_graph *graph) {
+    return tn_build("{s:s, s:{s:s}, s:V}", "document", graph->document, "config", "thread_id", load->thread_id, "modes",
+                    tn_from_json(SERVING_MODES, strlen(SERVING_MODES)));
+}
+
+/* Follows the run of this id, or continues the thread if it is NULL. */
+static void load_run(struct load *load, const char *run_id) {
     tn_value saved = response_saved(load->thread);
     struct openai_request request = {.tool_names = tn_get(saved, "tools")};
     struct serving_graph graph;
@@ -161,16 +167,16 @@ static void load_resume(struct load *load) {
     serving_graph_read(load->graph, &graph);
     struct response *response =
         response_new(load->exchange, load->id, tn_get_text(saved, "model", ""), tn_get(saved, "echo"), true);
-    tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", graph.document, "config", "thread_id",
-                               load->thread_id, "modes", tn_from_json(SERVING_MODES, strlen(SERVING_MODES)));
+    uint64_t sequence = load->after < 0 ? 0 : (uint64_t)load->after + 1;
+    bool runs = false;
     if (response != NULL) {
         response->events.created = tn_get_int(saved, "created", 0);
         response->events.background = serving_true(tn_get(saved, "background"));
+        runs = run_id != NULL
+                   ? response_follow_run(response, &graph, &request, run_id, sequence)
+                   : response_run(response, &graph, &request, "run/resume", resume_params(load, &graph), sequence);
     }
-    if (response == NULL)
-        tn_release(params);
-    else if (response_run(response, &graph, &request, "run/resume", params,
-                          load->after < 0 ? 0 : (uint64_t)load->after + 1)) {
+    if (runs) {
         response_then *then = load->then;
         then(load_end(load), response);
         return;
@@ -181,7 +187,22 @@ static void load_resume(struct load *load) {
     tn_release(error);
 }
 
+static void TN_ABI on_runs(void *user, int32_t status, tn_value value) {
+    struct load *load = user;
+    load->call = 0;
+    if (load_is_known(load)) return;
+    if (status == TN_OK)
+        load_run(load, tn_get_text(tn.value->at(tn_get(value, "runs"), 0), "run_id", NULL));
+    else
+        load_refuse(load, value);
+}
+
 /* ---- Looking ---- */
+
+static void load_call(struct load *load, const char *method, tn_value params, tn_host_handler handler) {
+    serving_call_take(&load->exchange->openai->serving, load->exchange->caller, method, params, handler, load,
+                      &load->call);
+}
 
 static void on_graphs(void *user, tn_value graphs, tn_value of) {
     struct load *load = user;
@@ -192,10 +213,10 @@ static void on_graphs(void *user, tn_value graphs, tn_value of) {
     if (load->graph == NULL)
         load_refuse(load, of);
     else if (strcmp(status, "running") == 0 || strcmp(status, "stopped") == 0)
-        load_resume(load);
+        load_call(load, "run/list",
+                  tn_build("{s:s, s:s, s:i}", "thread_id", load->thread_id, "status", "running", "limit", 1), on_runs);
     else
-        serving_call_take(&load->exchange->openai->serving, load->exchange->caller, "thread/state",
-                          tn_build("{s:s}", "thread_id", load->thread_id), on_state, load, &load->call);
+        load_call(load, "thread/state", tn_build("{s:s}", "thread_id", load->thread_id), on_state);
 }
 
 static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
@@ -226,6 +247,5 @@ void response_load(struct exchange *exchange, const char *id, int64_t after, res
     response_thread(id, load->thread_id);
     exchange->object = load;
     exchange->on_event = load_event;
-    serving_call_take(&exchange->openai->serving, exchange->caller, "thread/get",
-                      tn_build("{s:s}", "thread_id", load->thread_id), on_thread, load, &load->call);
+    load_call(load, "thread/get", tn_build("{s:s}", "thread_id", load->thread_id), on_thread);
 }

@@ -26,7 +26,7 @@ struct serving_items {
     struct items_stream *streams, *current;
     uint64_t waiting_size, message, whole;
     struct tn_text_buffer text; /* of the message that is open */
-    bool open, ended;
+    bool open, ended, missed;
     const char *finish;
     tn_value sent;            /* texts, as keys */
     tn_value seen;            /* ids of messages, as keys */

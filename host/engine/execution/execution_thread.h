@@ -41,6 +41,7 @@ struct thread_request {
     const char *as;      /* THREAD_UPDATE: continue after this node; NULL leaves the plan unchanged */
     const char *document;
     enum run_durability durability;
+    tn_value served; /* THREAD_SERVED of the record, if the host is to continue the run; otherwise NULL */
     tn_value batch; /* THREAD_BATCH of the record, if the run is a line of a batch; otherwise NULL */
 };
 
