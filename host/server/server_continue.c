@@ -71,7 +71,7 @@ static void on_left(void *user, int32_t status, tn_value result, const struct er
     all->next = 0;
     all->later = value_to_bool(value_get(result, "later"));
     if (value_count(all->threads) && !all->reported)
-        log_write(LOG_WARN, NULL, "%zu runs have not ended when their host did: they are continued",
+        log_write(LOG_WARN, NULL, "runs that had not ended when their host did, and are continued: %zu",
                   value_count(all->threads));
     advance(all);
 }

@@ -118,23 +118,43 @@ static void TN_ABI on_dead_thread(void *user, int32_t status, tn_value value) {
     }
 }
 
-/* The graph of a run that is followed is known. */
-static void name_graph(struct exchange *exchange, tn_value run) {
+static void read_thread(struct exchange *exchange) {
+    call_take(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->chat_id), on_dead_thread);
+}
+
+static void follow_continued(struct exchange *exchange, tn_value run) {
     static const char prefix[] = "graph:";
     const char *document = tn_get_text(run, "document", "");
-    if (exchange->active == NULL || strncmp(document, prefix, sizeof prefix - 1) != 0) return;
-    serving_free(exchange->graph_name);
-    exchange->graph_name = serving_text_copy(document + sizeof prefix - 1);
+    exchange->continued_from = tn_get_int(run, "continued_from", -1);
+    exchange->active = serving_text_copy(tn_get_text(run, "run_id", ""));
+    if (strncmp(document, prefix, sizeof prefix - 1) == 0) {
+        serving_free(exchange->graph_name);
+        exchange->graph_name = serving_text_copy(document + sizeof prefix - 1);
+    }
+    read_thread(exchange);
+}
+
+/* A continued run can have ended before its client came back: it reads the answer once. */
+static void TN_ABI on_newest(void *user, int32_t status, tn_value value) {
+    struct exchange *exchange = user;
+    tn_value run = tn.value->at(tn_get(value, "runs"), 0);
+    exchange->call = 0;
+    if (status != TN_OK)
+        answer_error(exchange, value);
+    else if (tn_get_int(run, "continued_from", -1) >= 0 &&
+             !legs_has_followed(exchange->all->legs, tn_get_text(run, "run_id", "")))
+        follow_continued(exchange, run);
+    else
+        read_thread(exchange);
 }
 
 static void resume_run(struct exchange *exchange, tn_value run) {
     const char *run_id = tn_get_text(run, "run_id", "");
     struct leg *leg = legs_lookup(exchange->all->legs, run_id);
-    exchange->continued_from = tn_get_int(run, "continued_from", -1);
-    if (leg == NULL && exchange->continued_from >= 0) exchange->active = serving_text_copy(run_id);
-    if (run == NULL || exchange->active != NULL) {
-        name_graph(exchange, run);
-        call_take(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->chat_id), on_dead_thread);
+    if (run == NULL) {
+        call_take(exchange, "run/list", tn_build("{s:s, s:i}", "thread_id", exchange->chat_id, "limit", 1), on_newest);
+    } else if (leg == NULL && tn_get_int(run, "continued_from", -1) >= 0) {
+        follow_continued(exchange, run);
     } else if (leg == NULL) {
         follow_run(exchange, run_id);
     } else if (!leg_is_whole(leg)) {

@@ -11,11 +11,11 @@
 struct load {
     struct exchange *exchange;
     char *id, thread_id[RESPONSE_ID_MAX];
-    int64_t after;
     response_then *then;
     struct serving_lookup *lookup; /* open */
     uint64_t call;                 /* open */
     tn_value thread, graph;
+    char *run_id; /* the run that is followed; NULL: the thread is continued */
 };
 
 static void load_free(struct load *load) {
@@ -23,6 +23,7 @@ static void load_free(struct load *load) {
     serving_cancel(&load->exchange->openai->serving, load->call);
     tn_release(load->thread);
     tn_release(load->graph);
+    serving_free(load->run_id);
     serving_free(load->id);
     serving_free(load);
 }
@@ -144,6 +145,7 @@ static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
                  "state", state, "error", error, "interrupts", interrupts, "usage", usage_of(messages));
     response->events.created = tn_get_int(saved, "created", 0);
     response->events.background = serving_true(tn_get(saved, "background"));
+    response->again = true;
     response_replay(response, &graph, last_input, messages, report);
     tn_release(report);
     tn_release(messages);
@@ -158,8 +160,8 @@ static tn_value resume_params(const struct load *load, const struct serving_grap
                     tn_from_json(SERVING_MODES, strlen(SERVING_MODES)));
 }
 
-/* Follows the run of this id, or continues the thread if it is NULL. */
-static void load_run(struct load *load, const char *run_id) {
+/* `before`: the messages of the steps that have ended. */
+static void load_run(struct load *load, tn_value before) {
     tn_value saved = response_saved(load->thread);
     struct openai_request request = {.tool_names = tn_get(saved, "tools")};
     struct serving_graph graph;
@@ -167,14 +169,15 @@ static void load_run(struct load *load, const char *run_id) {
     serving_graph_read(load->graph, &graph);
     struct response *response =
         response_new(load->exchange, load->id, tn_get_text(saved, "model", ""), tn_get(saved, "echo"), true);
-    uint64_t sequence = load->after < 0 ? 0 : (uint64_t)load->after + 1;
     bool runs = false;
     if (response != NULL) {
         response->events.created = tn_get_int(saved, "created", 0);
         response->events.background = serving_true(tn_get(saved, "background"));
-        runs = run_id != NULL
-                   ? response_follow_run(response, &graph, &request, run_id, sequence)
-                   : response_run(response, &graph, &request, "run/resume", resume_params(load, &graph), sequence);
+        response->before = tn_retain(before);
+        response->again = true;
+        runs = load->run_id != NULL
+                   ? response_follow_run(response, &graph, &request, load->run_id)
+                   : response_run(response, &graph, &request, "run/resume", resume_params(load, &graph));
     }
     if (runs) {
         response_then *then = load->then;
@@ -187,22 +190,38 @@ static void load_run(struct load *load, const char *run_id) {
     tn_release(error);
 }
 
-static void TN_ABI on_runs(void *user, int32_t status, tn_value value) {
+static void TN_ABI on_run_state(void *user, int32_t status, tn_value value) {
     struct load *load = user;
+    struct serving_graph graph;
     load->call = 0;
     if (load_is_known(load)) return;
-    if (status == TN_OK)
-        load_run(load, tn_get_text(tn.value->at(tn_get(value, "runs"), 0), "run_id", NULL));
-    else
-        load_refuse(load, value);
+    serving_graph_read(load->graph, &graph);
+    tn_value known = status == TN_OK && graph.input == SERVING_MESSAGES ? tn_get(tn_get(value, "state"), graph.channel) : NULL;
+    tn_value before = new_messages(known, tn_get_text(response_saved(load->thread), "last_input", ""));
+    load_run(load, before);
+    tn_release(before);
 }
-
-/* ---- Looking ---- */
 
 static void load_call(struct load *load, const char *method, tn_value params, tn_host_handler handler) {
     serving_call_take(&load->exchange->openai->serving, load->exchange->caller, method, params, handler, load,
                       &load->call);
 }
+
+/* The events of a run that the host has continued are those after a checkpoint. */
+static void TN_ABI on_runs(void *user, int32_t status, tn_value value) {
+    struct load *load = user;
+    tn_value run = tn.value->at(tn_get(value, "runs"), 0), from = tn_get(run, "continued_from");
+    load->call = 0;
+    if (load_is_known(load)) return;
+    if (status != TN_OK) {
+        load_refuse(load, value);
+        return;
+    }
+    load->run_id = serving_text_copy(tn_get_text(run, "run_id", NULL));
+    load_call(load, "thread/state", tn_build("{s:s, s:v*}", "thread_id", load->thread_id, "seq", from), on_run_state);
+}
+
+/* ---- Looking ---- */
 
 static void on_graphs(void *user, tn_value graphs, tn_value of) {
     struct load *load = user;
@@ -232,7 +251,7 @@ static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
     if (load->lookup == NULL) exchange_abort(load->exchange);
 }
 
-void response_load(struct exchange *exchange, const char *id, int64_t after, response_then *then) {
+void response_load(struct exchange *exchange, const char *id, response_then *then) {
     struct response *known = response_find(exchange, id);
     struct load *load = known == NULL && number_of(id) != NULL ? serving_alloc(sizeof *load) : NULL;
     if (known != NULL) {
@@ -243,7 +262,7 @@ void response_load(struct exchange *exchange, const char *id, int64_t after, res
         response_not_found(exchange, id);
         return;
     }
-    *load = (struct load){.exchange = exchange, .id = serving_text_copy(id), .after = after, .then = then};
+    *load = (struct load){.exchange = exchange, .id = serving_text_copy(id), .then = then};
     response_thread(id, load->thread_id);
     exchange->object = load;
     exchange->on_event = load_event;
