@@ -54,7 +54,13 @@ def mcp_error(text, response):
     return message["jsonrpc"] == "2.0" and isinstance(message["error"]["code"], int) and message["error"]["message"] != ""
 
 
-SHAPES = {"tenon.openai_server": openai_error, "tenon.ai_sdk": ai_sdk_error, "tenon.mcp_server": mcp_error}
+def rest_error(text, response):
+    message = json.loads(text)
+    return mcp_error(text, response) if "jsonrpc" in message else {"code", "message", "status"} <= set(message["error"])
+
+
+SHAPES = {"tenon.openai_server": openai_error, "tenon.ai_sdk": ai_sdk_error, "tenon.mcp_server": mcp_error,
+          "tenon.rest_server": rest_error}
 
 
 # ---- What Ada has made ----
@@ -76,15 +82,23 @@ def begin():
         "name": "t", "version": "1"}), ADA)
     status, text, _ = call("POST", "/api/chat?graph=long", chat("done"), ADA)
     assert status == 200 and MARKER in text, (status, text)
+    run, _ = made("POST", "/api/run/start", {"document": "graph:slow", "input": {"messages": [
+        {"type": "user", "content": MARKER}]}}, ADA)
+    status, text, _ = call("PUT", "/api/artifacts/note", {"text": MARKER}, ADA)
+    assert status == 201, (status, text)
+    artifact = json.loads(text)
     open_chat = connect("POST", "/api/chat?graph=slow", chat("active"), ADA)
     assert open_chat[1].status == 200
-    return {"done": done["id"], "runs": runs["id"], "asked": asks["choices"][0]["message"],
-            "session": {"mcp-session-id": session.getheader("mcp-session-id"), "mcp-protocol-version": "2025-11-25"},
+    return {"run": run["run_id"], "artifact": artifact["artifact_id"], "done": done["id"], "runs": runs["id"],
+            "asked": asks["choices"][0]["message"], "session": {"mcp-session-id": session.getheader("mcp-session-id"), "mcp-protocol-version": "2025-11-25"},
             "open": open_chat}
 
 
 def still_there(ada):
     """Nothing that Bob did has changed what Ada has."""
+    assert MARKER in call("GET", f"/api/artifacts/{ada['artifact']}/body", key=ADA)[1]
+    assert json.loads(call("POST", "/api/run/get", {"run_id": ada["run"]}, ADA)[1])["status"] in ("running", "done")
+    assert MARKER in call("GET", "/api/thread/state?thread_id=done", key=ADA)[1]
     assert MARKER in call("GET", "/v1/responses/" + ada["done"], key=ADA)[1]
     assert json.loads(call("GET", "/v1/responses/" + ada["runs"], key=ADA)[1])["status"] in ("in_progress", "completed")
     assert MARKER in call("GET", "/api/chat/done/messages", key=ADA)[1]
@@ -125,6 +139,17 @@ def rows(ada):
         ("GET", "/.well-known/oauth-protected-resource"): [((200,), "/.well-known/oauth-protected-resource", None, None)],
         ("GET", "/.well-known/oauth-protected-resource/mcp"): [((200,), "/.well-known/oauth-protected-resource/mcp", None, None)],
     }
+    runs, artifacts = [ada["run"], "@ada:" + ada["run"]], [ada["artifact"], "@ada:" + ada["artifact"]]
+    table["PUT", "/api/artifacts/{name}"] = [((201,), "/api/artifacts/note", {}, None)]
+    table["GET", "/api/artifacts/{id}/body"] = each(artifacts, "/api/artifacts/{}/body", (404,))
+    table["GET", "/api/runs/{run_id}/events"] = each(runs, "/api/runs/{}/events?after=0", (404,))
+    table["POST", "/api/{family}/{method}"] = [
+        ((404,), "/api/run/" + method, {"run_id": run}, None) for run in runs for method in ("get", "cancel", "wait")]
+    table["GET", "/api/{family}/{method}"] = each(["@ada:done", "active"], "/api/thread/state?thread_id={}", (404,))
+    table["POST", "/rpc"] = [((200,), "/rpc", rpc("thread/state", thread_id="@ada:done"), None)]
+    table["GET", "/rpc"] = [((400, 426), "/rpc", None, None)]  # not a WebSocket
+    for path in ("/openapi.json", "/openrpc.json"):
+        table["GET", path] = [((200,), path, None, None)]
     for base in ("/api/chat", "/api/chat/stream"):
         table["POST", base] = [((404,), base + "?graph=long", chat("@ada:done", "hi"), None),
                                ((200,), base + "?graph=long", chat("done", "hi"), None)]  # a chat of Bob
