@@ -1,4 +1,4 @@
-# The API of LangGraph's Agent Server over graphs: both SDKs, and what no SDK does, against one server.
+# The API of LangGraph's Agent Server over graphs: what no SDK does. langgraph_clients.sh has the SDKs.
 for plugin in serve langgraph_server sqlite; do
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
 done
@@ -19,13 +19,6 @@ address=$(grep -ho 'http://[0-9.:]*' serve.err | head -n 1)
 checked() { timeout 120 "$@" >"$work/out" 2>"$work/err" || { tail -n 5 serve.err >&2; fails "$*"; }; }
 
 checked python3 "$tests/langgraph/live.py" "$address" "$ada" "$bob"
-# Without a network, this is all.
-if command -v node >/dev/null && npm_install @langchain/langgraph-sdk; then
-    checked node "$tests/langgraph/clients.mjs" "$address" "$ada" "$modules"
-fi
-if pip_install langgraph langgraph-sdk==0.4.14; then
-    checked "$python" "$tests/langgraph/clients.py" "$address" "$ada"
-fi
 kill -TERM "$host"
 expect_ended "$host" "the server did not end after SIGTERM"
 grep -qE 'Sanitizer|runtime error:' serve.err && fails "a sanitizer reported an error: $(grep -E 'Sanitizer|runtime' serve.err)"
