@@ -301,7 +301,7 @@ void events_end(struct events *events, tn_value report) {
         tn_value asked = interrupts_out(tn_get(report, "interrupts"));
         if ((events->modes & MODE_UPDATES) != 0)
             send(events, "updates", NULL, tn_build("{s:v}", "__interrupt__", asked));
-        if ((events->modes & MODE_VALUES) != 0)
+        if ((events->modes & MODE_VALUES) != 0 && tn.value->count(asked) > 0)
             send(events, "values", NULL,
                  tn_set_take(state_out(tn_get(report, "state")), "__interrupt__", tn_retain(asked)));
         tn_release(asked);

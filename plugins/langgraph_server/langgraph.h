@@ -4,7 +4,7 @@
  *     langgraph_server.c  routes, requests that are open, and their answers
  *     assistants.c        assistants: the graphs that are served
  *     threads.c           threads; thread_state.c, their state and history
- *     runs.c              requests that start runs; runs_known.c, requests about runs that exist
+ *     runs.c              requests that start runs; run_request.c, what they may have; runs_known.c, requests about runs that exist
  *     stream.c            runs that were started here, their events, and the clients that follow them
  *     events.c            engine events as events of this protocol; message.c, messages and ids
  *     store.c             the store, which is the memory of the host
@@ -154,6 +154,16 @@ const char *thread_status(tn_value record);
 tn_value checkpoint_value(const char *thread, int64_t seq);
 /* Metadata of `memory`, or an empty object: borrowed or NULL. */
 tn_value known_member(tn_value memory, const char *name);
+
+/* ---- run_request.c ---- */
+
+bool is_set(tn_value value); /* not null, and not empty */
+/* False if the request has what is not valid, or not supported; it was answered. */
+bool check_run_request(struct exchange *exchange);
+/* The parameters of *method: new; NULL if that was answered. */
+tn_value run_params(struct exchange *exchange, const char **method);
+/* The checkpoint that the run begins with; NULL: the newest one. */
+const char *run_checkpoint(const struct exchange *exchange);
 
 /* ---- Runs ---- */
 

@@ -158,6 +158,7 @@ tn_value interrupts_out(tn_value interrupts) {
     tn_value made = tn_build("[]");
     for (uint64_t i = 0, count = tn.value->count(interrupts); i < count; i++) {
         tn_value interrupt = tn.value->at(interrupts, i);
+        if (tn_get(interrupt, "when") != NULL) continue; /* a breakpoint is not a question */
         (void)tn_append_take(
             &made, tn_build("{s:v?, s:v?}", "id", tn_get(interrupt, "id"), "value", tn_get(interrupt, "payload")));
     }

@@ -7,124 +7,6 @@
 
 enum how { HOW_CREATE, HOW_STREAM, HOW_WAIT, HOW_BATCH };
 
-/* ---- What the request may have ---- */
-
-static bool is_set(tn_value value) {
-    int32_t kind = value != NULL ? tn.value->kind(value) : TN_NULL;
-    if (kind == TN_ARRAY || kind == TN_OBJECT) return tn.value->count(value) > 0;
-    return kind != TN_NULL;
-}
-
-/* False if the request has what this server does not have; it was answered. */
-static bool check_request(struct exchange *exchange) {
-    static const char *const absent[] = {"interrupt_before", "interrupt_after", "webhook",
-                                         "after_seconds",    "checkpoint",      "checkpoint_id"};
-    tn_value body = exchange->body, input = tn_get(body, "input"), command = tn_get(body, "command");
-    if (tn_chars(tn_get(body, "assistant_id"), NULL) == NULL) {
-        refuse(exchange, 422, "`assistant_id` is missing: the id of an assistant, or the name of a graph");
-        return false;
-    }
-    if (modes_read(tn_get(body, "stream_mode")) == 0) {
-        refuse(exchange, 422,
-               "`stream_mode`: expected values, updates, messages, messages-tuple, custom, events, tasks, "
-               "checkpoints or debug, or an array of them");
-        return false;
-    }
-    if (is_set(input) && tn.value->kind(input) != TN_OBJECT) {
-        refuse(exchange, 422, "`input` must be an object, the channels by their names");
-        return false;
-    }
-    if (is_set(command) && tn.value->kind(command) != TN_OBJECT) {
-        refuse(exchange, 422, "`command` must be an object");
-        return false;
-    }
-    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
-        if (is_set(tn_get(body, absent[i]))) {
-            refuse(exchange, 501, "`%s` is not supported", absent[i]);
-            return false;
-        }
-    if (is_set(tn_get(command, "goto"))) {
-        refuse(exchange, 501, "`command.goto` is not supported");
-        return false;
-    }
-    return true;
-}
-
-/* ---- The parameters of run/start and run/resume ---- */
-
-/* Adds the members of `more` that are not about the thread. */
-static tn_value add_configurable(tn_value made, tn_value more) {
-    static const char *const own[] = {"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "run_id"};
-    tn_value key, member;
-    for (uint64_t i = 0, count = tn.value->count(more); made != NULL && i < count; i++) {
-        bool skip = tn.value->entry(more, i, &key, &member) != TN_OK;
-        for (size_t k = 0; !skip && k < sizeof own / sizeof *own; k++) skip = serving_is(key, own[k]);
-        if (!skip) made = tn_set_take(made, tn_chars(key, NULL), tn_retain(member));
-    }
-    return made;
-}
-
-static tn_value config_of(const struct exchange *exchange, bool replace) {
-    tn_value body = exchange->body, given = tn_get(body, "config"), made = tn_build("{}");
-    tn_value configurable = add_configurable(tn_build("{}"), tn_get(given, "configurable"));
-    tn_value limit = tn_get(given, "recursion_limit"), tags = tn_get(given, "tags");
-    configurable = add_configurable(configurable, tn_get(body, "context"));
-    made = tn_set_take(made, "configurable", configurable);
-    if (exchange->thread[0] != '\0') made = tn_set_take(made, "thread_id", tn_text(exchange->thread));
-    if (replace) made = tn_set_take(made, "replace", tn_bool(1));
-    if (is_set(limit)) made = tn_set_take(made, "recursion_limit", tn_retain(limit));
-    if (is_set(tags)) made = tn_set_take(made, "tags", tn_retain(tags));
-    if (serving_is(tn_get(body, "durability"), "exit")) made = tn_set_take(made, "durability", tn_text("exit"));
-    return made;
-}
-
-/* Each key is the id of what the thread waits for. */
-static bool has_ids(tn_value resume, tn_value asked) {
-    tn_value key, member;
-    uint64_t count = tn.value->kind(resume) == TN_OBJECT ? tn.value->count(resume) : 0;
-    for (uint64_t i = 0; i < count; i++) {
-        bool known = false;
-        if (tn.value->entry(resume, i, &key, &member) != TN_OK) return false;
-        for (uint64_t k = 0; k < tn.value->count(asked); k++)
-            known |= tn.value->equal(tn_get(tn.value->at(asked, k), "id"), key) == 1;
-        if (!known) return false;
-    }
-    return count > 0;
-}
-
-/* The answers of `command.resume`: new; NULL with the reason. */
-static tn_value answers_of(const struct exchange *exchange, tn_value resume, const char **reason) {
-    tn_value asked = tn_get(exchange->record, "interrupts");
-    uint64_t count = tn.value->count(asked);
-    *reason = "the thread waits for several answers: give `resume` as {ID: answer}";
-    if (has_ids(resume, asked)) return tn_retain(resume);
-    if (count == 1)
-        return tn_set_take(tn_build("{}"), tn_get_text(tn.value->at(asked, 0), "id", ""), tn_retain(resume));
-    if (count == 0) *reason = "the thread does not wait for an answer";
-    return NULL;
-}
-
-/* The parameters: new; NULL if that was answered. */
-static tn_value run_params(struct exchange *exchange, const char **method) {
-    tn_value input = tn_get(exchange->body, "input"), answers = NULL;
-    tn_value resume = tn_get(tn_get(exchange->body, "command"), "resume");
-    const char *reason;
-    bool resumes = resume != NULL && tn.value->kind(resume) != TN_NULL;
-    bool given = tn.value->kind(input) == TN_OBJECT;
-    bool continues = resumes || (exchange->record != NULL && !given);
-    if (resumes) answers = answers_of(exchange, resume, &reason);
-    if (resumes && answers == NULL) {
-        refuse(exchange, 422, "%s", reason);
-        return NULL;
-    }
-    *method = continues ? "run/resume" : "run/start";
-    tn_value params = tn_build("{s:s, s:V, s:V, s:V*}", "document", exchange->graph.document, "config",
-                               config_of(exchange, !continues && exchange->record != NULL), "modes",
-                               modes_of_run(modes_read(tn_get(exchange->body, "stream_mode"))), "answers", answers);
-    if (!continues && params != NULL) params = tn_set_take(params, "input", given ? state_in(input) : tn_build("{}"));
-    return params;
-}
-
 /* ---- Starting ---- */
 
 static struct run *start(struct exchange *exchange) {
@@ -163,25 +45,46 @@ static void start_and_answer(struct exchange *exchange) {
         run_tell(run, exchange);
 }
 
+/* The update has changed the thread. */
+static void on_record_again(struct exchange *exchange, bool ok, tn_value value) {
+    if (!ok) {
+        refuse_error(exchange, value);
+        return;
+    }
+    tn_release(exchange->record);
+    exchange->record = tn_retain(value);
+    start_and_answer(exchange);
+}
+
 static void on_updated(struct exchange *exchange, bool ok, tn_value value) {
     if (ok)
-        start_and_answer(exchange);
+        ask(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->thread), on_record_again);
     else
         refuse_error(exchange, value);
 }
 
-/* `command.update` is written first. */
+/* What `command` and `checkpoint` change comes first, in one commit. */
 static void update_then_start(struct exchange *exchange) {
-    tn_value update = tn_get(tn_get(exchange->body, "command"), "update");
-    if (!is_set(update))
+    tn_value command = tn_get(exchange->body, "command"), update = tn_get(command, "update");
+    tn_value to = tn_get(command, "goto");
+    const char *id = run_checkpoint(exchange);
+    int64_t seq = id != NULL ? checkpoint_seq(id) : -1, head = tn_get_int(exchange->record, "head", -1);
+    if (id != NULL && (seq < 0 || seq > head)) {
+        refuse(exchange, 404, "Checkpoint %.80s not found in thread %s", id, exchange->thread);
+        return;
+    }
+    bool older = id != NULL && seq < head;
+    if (!is_set(update) && !is_set(to) && !older) {
         start_and_answer(exchange);
-    else if (tn.value->kind(update) != TN_OBJECT || exchange->record == NULL)
-        refuse(exchange, 422, "`command.update` must be an object, and the thread must have had a run");
-    else
-        ask(exchange, "thread/update",
-            tn_build("{s:s, s:s, s:V}", "thread_id", exchange->thread, "document", exchange->graph.document, "channels",
-                     state_in(update)),
-            on_updated);
+        return;
+    }
+    tn_value params = tn_build("{s:s, s:s, s:V, s:b}", "thread_id", exchange->thread, "document",
+                               exchange->graph.document, "channels",
+                               is_set(update) ? state_in(update) : tn_build("{}"), "create", 1);
+    if (is_set(to))
+        params = tn_set_take(params, "next", tn.value->kind(to) == TN_ARRAY ? tn_retain(to) : tn_build("[v]", to));
+    if (older) params = tn_set_take(params, "seq", tn_int(seq));
+    ask(exchange, "thread/update", params, on_updated);
 }
 
 static void on_noted(struct exchange *exchange, bool ok, tn_value value) {
@@ -238,7 +141,7 @@ static void graph_then(struct exchange *exchange) {
 
 static void of_thread(struct exchange *exchange, enum how how) {
     exchange->how = (int)how;
-    if (thread_of_path(exchange) && check_request(exchange)) find_graph(exchange, graph_then);
+    if (thread_of_path(exchange) && check_run_request(exchange)) find_graph(exchange, graph_then);
 }
 
 void runs_create(struct exchange *exchange) { of_thread(exchange, HOW_CREATE); }
@@ -249,7 +152,7 @@ void runs_wait(struct exchange *exchange) { of_thread(exchange, HOW_WAIT); }
 
 static void stateless(struct exchange *exchange, enum how how) {
     exchange->how = (int)how;
-    if (!check_request(exchange)) return;
+    if (!check_run_request(exchange)) return;
     if (is_set(tn_get(exchange->body, "command"))) {
         refuse(exchange, 422, "`command` needs a thread");
         return;
@@ -304,7 +207,7 @@ void runs_batch(struct exchange *exchange) {
             refuse(exchange, 422, "run %llu is not an object", (unsigned long long)i);
             return;
         }
-        if (!check_request(exchange)) return;
+        if (!check_run_request(exchange)) return;
     }
     exchange->how = HOW_BATCH;
     find_graph(exchange, batch_then);

@@ -298,7 +298,9 @@ static tn_value result_of(tn_value report) {
         return tn_build("{s:{s:s, s:s}}", "__error__", "error", tn_get_text(error, "code", "FAILED"), "message",
                         tn_get_text(error, "message", "the run has failed"));
     tn_value made = tn.value->kind(state) == TN_OBJECT ? state_out(state) : tn_build("{s:v?}", "output", state);
-    if (tn.value->count(asked) > 0 && made != NULL) made = tn_set_take(made, "__interrupt__", interrupts_out(asked));
+    asked = interrupts_out(asked);
+    if (tn.value->count(asked) > 0 && made != NULL) made = tn_set_take(made, "__interrupt__", tn_retain(asked));
+    tn_release(asked);
     return made;
 }
 

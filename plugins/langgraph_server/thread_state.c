@@ -44,9 +44,11 @@ static tn_value tasks_value(const char *thread, int64_t seq, tn_value next, tn_v
 static tn_value state_value(const char *thread, tn_value point, tn_value state, tn_value asked) {
     int64_t seq = tn_get_int(point, "seq", 0);
     tn_value next = tn_get(point, "next");
-    tn_value parent = seq > 0 ? checkpoint_value(thread, seq - 1) : tn_null();
-    const char *source = tn_get_text(point, "source", "step");
-    if (strcmp(source, "step") == 0) source = "loop";
+    int64_t before = tn_get_int(point, "rewound", seq - 1);
+    tn_value parent = before >= 0 ? checkpoint_value(thread, before) : tn_null();
+    const char *source = tn_get_text(point, "source", "loop");
+    if (strcmp(source, "resume") == 0) source = "loop";
+    if (tn_get(point, "rewound") != NULL) source = "fork";
     return tn_build("{s:V, s:V, s:V, s:V, s:{s:s, s:I}, s:V, s:V, s:V}", "values",
                     state != NULL ? state_out(state) : tn_build("{}"), "next",
                     next != NULL ? tn_retain(next) : tn_build("[]"), "tasks", tasks_value(thread, seq, next, asked),
@@ -185,25 +187,28 @@ static void on_updated(struct exchange *exchange, bool ok, tn_value value) {
 
 static void update_with_graph(struct exchange *exchange) {
     tn_value values = tn_get(exchange->body, "values");
-    const char *as = tn_get_text(exchange->body, "as_node", NULL);
-    ask(exchange, "thread/update",
-        tn_build("{s:s, s:s, s:V, s:s*}", "thread_id", exchange->thread, "document", exchange->graph.document,
-                 "channels", values != NULL ? state_in(values) : tn_build("{}"), "as", as),
-        on_updated);
+    const char *as = tn_get_text(exchange->body, "as_node", NULL), *id = named_checkpoint(exchange);
+    int64_t seq = id != NULL ? checkpoint_seq(id) : -1;
+    tn_value params = tn_build("{s:s, s:s, s:V, s:s*, s:b}", "thread_id", exchange->thread, "document",
+                               exchange->graph.document, "channels",
+                               tn.value->kind(values) == TN_OBJECT ? state_in(values) : tn_build("{}"), "as", as,
+                               "create", 1);
+    if (seq >= 0 && seq != tn_get_int(exchange->record, "head", -1)) params = tn_set_take(params, "seq", tn_int(seq));
+    ask(exchange, "thread/update", params, on_updated);
 }
 
 static void update_then(struct exchange *exchange) {
     tn_value values = tn_get(exchange->body, "values"),
              graph = tn_get(known_member(exchange->known, "metadata"), "graph_id");
     const char *id = named_checkpoint(exchange);
+    int64_t seq = id != NULL ? checkpoint_seq(id) : 0;
     if (values != NULL && tn.value->kind(values) != TN_OBJECT && tn.value->kind(values) != TN_NULL) {
         refuse(exchange, 422, "`values` must be an object, the channels by their names");
-    } else if (exchange->record == NULL) {
-        refuse(exchange, 501, "the state of a thread without a run cannot be updated; start a run first");
-    } else if (id != NULL && checkpoint_seq(id) != tn_get_int(exchange->record, "head", 0)) {
-        refuse(exchange, 501, "only the newest checkpoint can be updated; copy the thread to change an older one");
-    } else if (graph == NULL) {
-        refuse(exchange, 409, "no run of this API has used the thread, so its graph is not known");
+    } else if (id != NULL && (seq < 0 || seq > tn_get_int(exchange->record, "head", -1))) {
+        refuse(exchange, 404, "Checkpoint %.80s not found in thread %s", id, exchange->thread);
+    } else if (tn_chars(graph, NULL) == NULL) {
+        refuse(exchange, 409,
+               "the graph of the thread is not known: it has had no run, and was created without `graph_id`");
     } else {
         exchange->body = exchange->made = tn_set_take(tn_retain(exchange->body), "assistant_id", tn_retain(graph));
         find_graph(exchange, update_with_graph);

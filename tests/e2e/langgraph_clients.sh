@@ -12,7 +12,7 @@ store: {use: sqlite, path: ./store.db}
 END
 key() { "$TENON" key create "$1" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["secret"])'; }
 ada=$(key ada)
-"$TENON" serve --port 0 "$tests"/langgraph/chat.yaml "$tests"/graphs/{error,question,slow}.yaml >serve.out 2>serve.err </dev/null &
+"$TENON" serve --port 0 "$tests"/langgraph/{chat,steps}.yaml "$tests"/graphs/{error,question,slow}.yaml >serve.out 2>serve.err </dev/null &
 host=$!
 servers+=("$host")
 wait_until eval 'grep -qs "http://" serve.err || ! kill -0 $host'

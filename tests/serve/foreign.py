@@ -151,8 +151,9 @@ def rows(ada):
 
 
 def langgraph_rows(ada):
-    point, hello = "00000000-0000-8000-a000-000000000000", {"assistant_id": "long", "input": {"messages": [{"role": "user", "content": "hi"}]}}
-    one, item = {"thread_id": ada["thread"]}, {"namespace": ["a"], "key": "k"}
+    point = "00000000-0000-8000-a000-000000000000"
+    hello = {"assistant_id": "long", "input": {"messages": [{"role": "user", "content": "hi"}]}}
+    item = {"namespace": ["a"], "key": "k"}
     named = {"{thread}": ada["thread"], "{run}": ada["active"], "{checkpoint}": point}
     hidden = [
         ("GET", "/threads/{thread}", None), ("PATCH", "/threads/{thread}", {"metadata": {"x": 1}}),
@@ -176,13 +177,13 @@ def langgraph_rows(ada):
         ((200,), "GET", "/assistants/{assistant}/subgraphs", None),
         ((200,), "GET", "/assistants/{assistant}/subgraphs/{namespace}", None),
         ((200,), "POST", "/assistants/{assistant}/versions", {}),
-        ((404, 409), "POST", "/threads", {**one, "if_exists": "raise"}), ((200,), "POST", "/threads/search", {"ids": [ada["thread"]]}),
+        ((200,), "POST", "/threads", {}), ((200,), "POST", "/threads/search", {"ids": [ada["thread"]]}),
         ((200,), "POST", "/threads/count", {}), ((501,), "POST", "/threads/{thread}/runs/crons", {}),
         ((200,), "POST", "/runs", hello), ((200,), "POST", "/runs/stream", hello), ((200,), "POST", "/runs/wait", hello),
         ((200,), "POST", "/runs/batch", [hello]), ((501,), "POST", "/runs/crons", {}),
         ((501,), "POST", "/runs/crons/search", {}), ((501,), "POST", "/runs/crons/count", {}),
         ((501,), "GET", "/runs/crons/{cron}", None), ((501,), "PATCH", "/runs/crons/{cron}", {}),
-        ((501,), "DELETE", "/runs/crons/{cron}", None), ((204,), "PUT", "/store/items", {**item, "value": {}}),
+        ((501,), "DELETE", "/runs/crons/{cron}", None), ((204,), "PUT", "/store/items", {**item, "key": "b", "value": {}}),
         ((204,), "DELETE", "/store/items", item), ((200,), "POST", "/store/items/search", {"namespace_prefix": []}),
         ((200,), "POST", "/store/namespaces", {}),
     ]

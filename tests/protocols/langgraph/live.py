@@ -50,12 +50,15 @@ for status, body in (
     (422, {**hello, "stream_mode": ["values", 7]}),
     (422, {**hello, "command": "resume"}),
     (422, {"assistant_id": "chat", "command": {"resume": 1}}),
-    (422, {"assistant_id": "chat", "command": {"update": {"messages": []}}}),
-    (501, {"assistant_id": "chat", "command": {"goto": "chat"}}),
-    (501, {**hello, "interrupt_before": ["chat"]}),
-    (501, {**hello, "interrupt_after": "*"}),
+    (422, {"assistant_id": "chat", "command": {"update": [1]}}),
+    (422, {"assistant_id": "chat", "command": {"goto": 7}}),
+    (422, {"assistant_id": "chat", "command": {"goto": "absent"}}),
+    (422, {**hello, "interrupt_before": [7]}),
+    (422, {**hello, "interrupt_after": "chat"}),
     (501, {**hello, "webhook": "http://127.0.0.1:9/"}),
-    (501, {**hello, "checkpoint_id": NOWHERE}),
+    (404, {**hello, "checkpoint_id": NOWHERE}),
+    (404, {**hello, "checkpoint": {"checkpoint_id": "x"}}),
+    (422, {**hello, "config": 7}),
 ):
     for path in ("", "/stream", "/wait"):
         expect(status, "POST", runs + path, body)
@@ -117,6 +120,47 @@ slow = {**hello, "assistant_id": "slow"}
 first, second = (expect(200, "POST", runs, slow)["run_id"] for _ in range(2))
 expect(200, "POST", runs + "/wait", {**hello, "multitask_strategy": "interrupt"})
 assert [each["status"] for each in expect(200, "GET", runs)] == ["success", "interrupted", "interrupted"]
+
+# Breakpoints, of this request only; `input: null` continues.
+steps = expect(200, "POST", "/threads", {})["thread_id"]
+at = f"/threads/{steps}"
+begin = {"assistant_id": "steps", "input": {"trace": ["start"]}}
+assert expect(200, "POST", at + "/runs/wait", {**begin, "interrupt_before": ["b"]}) == {"trace": ["start", "a"]}
+assert expect(200, "GET", at)["status"] == "interrupted"
+state = expect(200, "GET", at + "/state")
+assert state["next"] == ["b"] and state["interrupts"] == [], state
+assert expect(200, "POST", at + "/runs/wait", {"assistant_id": "steps", "input": None, "interrupt_after": "*"})[
+    "trace"] == ["start", "a", "b"]
+whole = {"trace": ["start", "a", "b", "c"]}
+assert expect(200, "POST", at + "/runs/wait", {"assistant_id": "steps", "input": None}) == whole
+history = expect(200, "POST", at + "/history", {})
+assert [point["next"] for point in history] == [[], ["c"], ["c"], ["b"], ["a"]], history
+
+# From an older checkpoint: with nothing, with other values, with new input. The history only grows.
+after_a = history[3]["checkpoint"]["checkpoint_id"]
+again = {"assistant_id": "steps", "input": None, "checkpoint": {"checkpoint_id": after_a}}
+assert expect(200, "POST", at + "/runs/wait", again) == whole
+expect(200, "POST", at + "/state", {"values": {"trace": ["changed"]}, "checkpoint_id": after_a})
+state = expect(200, "GET", at + "/state")
+assert state["values"] == {"trace": ["start", "a", "changed"]} and state["next"] == ["b"], state
+assert expect(200, "POST", at + "/runs/wait", {"assistant_id": "steps", "input": None})["trace"] == [
+    "start", "a", "changed", "b", "c"]
+fresh = {**begin, "config": {"configurable": {"checkpoint_id": after_a}}}
+assert expect(200, "POST", at + "/runs/wait", fresh)["trace"] == ["start", "a", "start", "a", "b", "c"]
+forks = [point for point in expect(200, "POST", at + "/history", {"limit": 100}) if point["metadata"]["source"] == "fork"]
+assert [point["parent_checkpoint"]["checkpoint_id"] for point in forks] == [after_a] * 3, forks
+assert expect(200, "GET", f"{at}/state/{history[0]['checkpoint']['checkpoint_id']}")["values"] == whole
+
+# `goto`, also in a thread without a run, whose state can be set.
+goto = {"assistant_id": "steps", "command": {"goto": "c", "update": {"trace": ["x"]}}}
+assert expect(200, "POST", at + "/runs/wait", goto)["trace"][-2:] == ["x", "c"]
+seed = expect(200, "POST", "/threads", {"metadata": {"graph_id": "steps"}})["thread_id"]
+expect(200, "POST", f"/threads/{seed}/state", {"values": {"trace": ["seed"]}, "as_node": "a"})
+assert expect(200, "GET", f"/threads/{seed}/state")["next"] == ["b"]
+assert expect(200, "POST", f"/threads/{seed}/runs/wait", {"assistant_id": "steps"})["trace"] == ["seed", "b", "c"]
+goto = {"assistant_id": "steps", "command": {"goto": ["b", {"node": "c", "input": {}}]}, "if_not_exists": "create"}
+assert expect(200, "POST", f"/threads/{NOWHERE}/runs/wait", goto)["trace"] == ["b", "c", "c"]
+expect(409, "POST", f"/threads/{expect(200, 'POST', '/threads', {})['thread_id']}/state", {"values": {}})
 
 # What is missing says so.
 for method, path, body in (("POST", "/runs/crons", {}), ("POST", "/runs/crons/search", {}), ("POST", "/assistants", {})):
