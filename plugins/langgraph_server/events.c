@@ -307,7 +307,7 @@ void events_end(struct events *events, tn_value report) {
         tn_release(asked);
     } else if (strcmp(status, "failed") == 0) {
         send(events, "error", NULL,
-             tn_build("{s:s, s:s}", "error", tn_get_text(error, "code", "FAILED"), "message",
+             tn_build("{s:s, s:s}", "error", tn_get_text(error, "code", "INTERNAL"), "message",
                       tn_get_text(error, "message", "the run has failed")));
     }
 }

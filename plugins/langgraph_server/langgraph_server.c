@@ -112,7 +112,7 @@ void refuse_error(struct exchange *exchange, tn_value error) {
     char text[500];
     (void)snprintf(text, sizeof text, "%s", tn_get_text(error, "message", "the server could not do this"));
     remove_owner(text, tn_get_text(tn_get(exchange->request, "caller"), "owner", ""));
-    refuse(exchange, status == 400 ? 422 : status, "%s [%s]", text, tn_get_text(error, "code", "FAILED"));
+    refuse(exchange, status == 400 ? 422 : status, "%s [%s]", text, tn_get_text(error, "code", "INTERNAL"));
 }
 
 void reply_page(struct exchange *exchange, tn_value list) {

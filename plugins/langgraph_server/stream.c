@@ -295,7 +295,7 @@ static const char *ended_status(tn_value report) {
 static tn_value result_of(tn_value report) {
     tn_value error = tn_get(report, "error"), state = tn_get(report, "state"), asked = tn_get(report, "interrupts");
     if (serving_is(tn_get(report, "status"), "failed"))
-        return tn_build("{s:{s:s, s:s}}", "__error__", "error", tn_get_text(error, "code", "FAILED"), "message",
+        return tn_build("{s:{s:s, s:s}}", "__error__", "error", tn_get_text(error, "code", "INTERNAL"), "message",
                         tn_get_text(error, "message", "the run has failed"));
     tn_value made = tn.value->kind(state) == TN_OBJECT ? state_out(state) : tn_build("{s:v?}", "output", state);
     asked = interrupts_out(asked);
