@@ -11,6 +11,7 @@
 #include "adl/value/weight.h"
 #include "host/assembly/host.h"
 #include "host/base/files.h"
+#include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/base/time_text.h"
 #include "host/data/kernel/kernel_request.h"
@@ -27,6 +28,7 @@
 #include "host/server/server_internal.h"
 #include "host/server/server_run_internal.h"
 #include "host/server/server_run_part.h"
+#include "host/server/user_error.h"
 #include <string.h>
 
 /* ---- The table ---- */
@@ -242,11 +244,21 @@ void server_run_await(struct server_run *run, uint64_t token) {
     if (!run->active) end_waiting(run);
 }
 
+/* For the operator: users do not read why. */
+static void report_store_failure(const struct server_run *run, tn_value report) {
+    tn_value error = value_get(report, "error"), code = value_get(error, "code"), message = value_get(error, "message");
+    if (!run->thread || !code || !user_error_is_hidden(value_chars(code, NULL))) return;
+    log_write(LOG_WARN, NULL, "the run of the thread `%s` could not be saved: %s", run->thread,
+              message ? value_chars(message, NULL) : value_chars(code, NULL));
+}
+
 /* The run has ended with this report, which it takes. */
 static void run_end_take(struct server_run *run, enum run_status status, tn_value report) {
     struct server_runs *runs = run->runs;
     runs->size -= run->report_size;
     value_unref(run->report);
+    report_store_failure(run, report);
+    if (*run->owner) report = user_error_hide_take(report);
     run->status = status;
     run->report = report;
     run->report_size = value_weight(report);
