@@ -129,7 +129,9 @@ void graph_cache_clear(struct graph_cache *cache) {
     while (cache->first) entry_remove(&cache->first);
 }
 
-struct graph_cache *graph_cache_new(void) { return mem_zalloc(sizeof(struct graph_cache)); }
+struct graph_cache *graph_cache_new(void) {
+    return mem_zalloc(sizeof(struct graph_cache));
+}
 
 void graph_cache_free(struct graph_cache *cache) {
     if (cache) graph_cache_clear(cache);

@@ -22,7 +22,7 @@ struct graph_cache;
 struct graph_files;
 
 struct graph_cache *graph_cache_new(void);
-void graph_cache_free(struct graph_cache *cache); /* NULL is allowed */
+void graph_cache_free(struct graph_cache *cache);  /* NULL is allowed */
 void graph_cache_clear(struct graph_cache *cache); /* components have changed */
 
 /* The description, a new reference; NULL if there is none, or one of its files has changed. */

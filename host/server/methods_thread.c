@@ -84,8 +84,8 @@ static void thread_on_record(void *user, int32_t status, tn_value record, const 
 
 /* Takes the record. Users learn nothing of the machine, and nothing that only the host needs. */
 static tn_value without_host_members(tn_value record) {
-    static const char *const members[] = {"document", "owner",    "graph",   "fence",
-                                          "changed",  "snapshot", "batches", "incarnation", THREAD_SERVED, THREAD_CONTINUED};
+    static const char *const members[] = {"document", "owner",   "graph",       "fence",       "changed",
+                                          "snapshot", "batches", "incarnation", THREAD_SERVED, THREAD_CONTINUED};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (value_get(record, members[i])) record = value_remove_take(record, value_text(members[i]));
     return user_error_hide_take(record);

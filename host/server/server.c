@@ -61,7 +61,9 @@ struct rpc_budget *server_budget(struct server *server) {
 struct client **server_clients(struct server *server) {
     return &server->clients;
 }
-struct graph_cache *server_graph_cache(const struct server *server) { return server->graphs; }
+struct graph_cache *server_graph_cache(const struct server *server) {
+    return server->graphs;
+}
 struct server_runs *server_runs_of(const struct server *server) {
     return server->runs;
 }
@@ -72,7 +74,9 @@ int32_t server_start_schedule(struct server *server, struct error *error) {
     return server_schedule_start(server->schedule, error);
 }
 void server_start_continue(struct server *server) { server_continue_start(server->continues); }
-struct server_continue *server_continue_of(const struct server *server) { return server->continues; }
+struct server_continue *server_continue_of(const struct server *server) {
+    return server->continues;
+}
 struct plugin_clients *server_plugin_clients(const struct server *server) {
     return server->plugin_clients;
 }

@@ -27,7 +27,8 @@ struct server_continue;
 struct server_continue *server_continue_new(struct server *server);
 /* No effect if it has started or was stopped. */
 void server_continue_start(struct server_continue *all);
-/* A run with THREAD_SERVED has ended; `continued`: one of those that were started here. `error` is that of its report. */
+/* A run with THREAD_SERVED has ended; `continued`: one of those that were started here. `error` is that of its report.
+ */
 void server_continue_note_end(struct server_continue *all, bool continued, tn_value error);
 /* No run is continued from now on. */
 void server_continue_stop(struct server_continue *all);

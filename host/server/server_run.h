@@ -56,7 +56,8 @@ struct server_run_options {
     unsigned modes; /* of its events: those that its subscriptions can have */
     bool resumes;   /* continues the thread of `config`, with `answers` */
     tn_value answers;
-    int64_t continued; /* the checkpoint from which the host continues the run, as server_continue.h says; otherwise -1 */
+    int64_t
+        continued; /* the checkpoint from which the host continues the run, as server_continue.h says; otherwise -1 */
 };
 /*
  * INVALID_INPUT if the config is not valid, EXISTS if a run has its id, NOT_FOUND if an id belongs to another owner,

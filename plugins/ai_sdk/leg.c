@@ -3,8 +3,8 @@
  */
 #include "leg.h"
 
-#define FOLLOWED_MAX 1024 /* runs that have ended, and are remembered */
-#define PIECE_MAX (64u << 10) /* bytes of one write */
+#define FOLLOWED_MAX 1024        /* runs that have ended, and are remembered */
+#define PIECE_MAX    (64u << 10) /* bytes of one write */
 
 struct reader {
     struct reader *next;
@@ -31,7 +31,7 @@ struct leg {
 struct legs {
     const struct serving *serving;
     struct leg *first;
-    uint64_t count, bytes; /* bytes of all logs */
+    uint64_t count, bytes;                           /* bytes of all logs */
     uint64_t followed[FOLLOWED_MAX], followed_count; /* hashes of ids of runs, a ring */
 };
 

@@ -60,7 +60,8 @@ bool response_follow(struct response *response, struct exchange *exchange, bool 
 /* Forgets a response that no client follows, with its run. */
 void response_free(struct response *response);
 
-/* Finds a response, or loads it. `then` is called once with it, or not at all: the exchange was refused, or is closed. */
+/* Finds a response, or loads it. `then` is called once with it, or not at all: the exchange was refused, or is closed.
+ */
 typedef void response_then(struct exchange *exchange, struct response *response);
 void response_load(struct exchange *exchange, const char *id, response_then *then);
 void response_not_found(struct exchange *exchange, const char *id);

@@ -196,7 +196,8 @@ static void TN_ABI on_run_state(void *user, int32_t status, tn_value value) {
     load->call = 0;
     if (load_is_known(load)) return;
     serving_graph_read(load->graph, &graph);
-    tn_value known = status == TN_OK && graph.input == SERVING_MESSAGES ? tn_get(tn_get(value, "state"), graph.channel) : NULL;
+    tn_value known =
+        status == TN_OK && graph.input == SERVING_MESSAGES ? tn_get(tn_get(value, "state"), graph.channel) : NULL;
     tn_value before = new_messages(known, tn_get_text(response_saved(load->thread), "last_input", ""));
     load_run(load, before);
     tn_release(before);

@@ -192,8 +192,8 @@ static int32_t thread_run_claim(struct session *session, void *user, tn_value *r
     tn_value record = value_get(found, "value");
     if (status == TN_OK && (!found || !record_is_left(record)))
         *result = value_object();
-    else if (status == TN_OK && (claim_is_held(value_get(record, THREAD_CONTINUED), job->now_ms) ||
-                                 has_owner(session, job, record)))
+    else if (status == TN_OK &&
+             (claim_is_held(value_get(record, THREAD_CONTINUED), job->now_ms) || has_owner(session, job, record)))
         *result = answer_flag("later");
     else if (status == TN_OK)
         status = claim_found(session, job, found, result, error);
