@@ -173,7 +173,9 @@ static void on_claimed(void *user, int32_t status, tn_value result, const struct
         log_write(LOG_ERROR, NULL,
                   "the run of the thread `%s` is not continued any more: hosts have died %d times while it was active",
                   claim->thread, THREAD_LEFT_CLAIMS);
-    if (status == TN_OK && record && !all->stopped) start_run(all, claim, record);
+    /* A client can have continued it while the claim was open. */
+    bool runs = server_runs_thread_is_active(server_runs_of(all->server), claim->thread);
+    if (status == TN_OK && record && !all->stopped && !runs) start_run(all, claim, record);
     graph_unref(claim->graph);
     mem_free(claim->thread);
     mem_free(claim);

@@ -15,6 +15,7 @@
 #include "host/base/loop.h"
 #include "host/base/time_text.h"
 #include "host/data/kernel/kernel_request.h"
+#include "host/data/thread/thread_owner.h"
 #include "host/engine/engine.h"
 #include "host/engine/execution/execution.h"
 #include "host/engine/execution/invocation.h"
@@ -362,6 +363,16 @@ static int32_t check_id(const struct server_runs *runs, const char *id, struct e
     return error_set(error, TN_INVALID, "EXISTS", "the host has a run `%.100s` already; use another `run_id`", id);
 }
 
+/* Not every store knows that this process runs the thread. */
+static int32_t check_thread(const struct server_runs *runs, const struct thread_request *request, struct error *error) {
+    bool runs_here = request->id && !request->force && server_runs_thread_is_active(runs, request->id);
+    if (!runs_here) return TN_OK;
+    tn_value owner = thread_owner_describe();
+    int32_t status = thread_owner_error(request->id, owner, error);
+    value_unref(owner);
+    return status;
+}
+
 /*
  * THREAD_SERVED for a run of a graph that this host serves, as the operator has named it: only that one the next host
  * can continue with the same rights. A new reference, or NULL.
@@ -429,6 +440,7 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
     inner.run.modes = options->modes;
     inner.run.event = run_events_receive;
     inner.run.user = run;
+    if (status == TN_OK && options->resumes) status = check_thread(runs, &inner.request, error);
     run->runs = runs;
     if (status == TN_OK) status = run_open(run, options, &inner, error);
     if (status == TN_OK) {

@@ -70,7 +70,9 @@ void responses_free(struct openai *openai) {
 static void response_note_ended(struct response *response, tn_value report) {
     struct openai *openai = response->openai;
     struct response *oldest = NULL;
-    response->unsaved = strncmp(tn_get_text(tn_get(report, "error"), "code", ""), "STORE_", 6) == 0;
+    const char *code = tn_get_text(tn_get(report, "error"), "code", "");
+    response->unsaved =
+        strncmp(code, "STORE_", 6) == 0 || strcmp(code, "FENCED") == 0 || strcmp(code, "OWNED") == 0;
     if (!response->ended) {
         response->ended = true;
         openai->running--;

@@ -36,7 +36,7 @@ struct response {
     struct follower *followers;
     bool store, started, ended;
     bool again;   /* made from its thread: another process has sent events of it */
-    bool unsaved; /* it has failed because it could not be saved: the host continues its run, when it can */
+    bool unsaved; /* it has failed because it could not be saved here: its run is continued, or another host runs it */
 };
 
 /* A response without a run, in the table. NULL if memory runs out or there are too many. */

@@ -41,3 +41,25 @@ if mount -t tmpfs -o size=4m tmpfs "$disk" 2>/dev/null; then
     wait_until grep -q '"path":"/v1/models/two"' "$disk/access.jsonl" # it is written again
     web_stop
 fi
+
+# ---- PostgreSQL, to which there is no connection ----
+[ -e "$BINARY/lib/tenon/plugins/postgres.so" ] && [ -S "${TENON_TEST_POSTGRES:-}/.s.PGSQL.5432" ] || exit 0
+mkdir proxy
+proxy=$PWD/proxy/.s.PGSQL.5432
+proxy_start() {
+    python3 "$SOURCE/tests/serve/store_proxy.py" "$TENON_TEST_POSTGRES/.s.PGSQL.5432" "$proxy" &
+    servers+=("$!")
+    wait_until test -S "$proxy"
+}
+proxy_start
+printf '#!/bin/sh\ncase $1 in away) kill -9 %s; rm %s;; back) touch back;; esac\n' "${servers[-1]}" "$proxy" >gone
+chmod +x gone
+printf 'store: {use: postgres, url: "host=%s dbname=tenon user=tenon", schema: %s, timeout_ms: 700, reconnect_ms: 300}\nserve: {port: 0, log: false}\n' "$PWD/proxy" "away_$$" >tenon.yaml
+key=$(tenon key create ada)
+web_start
+python3 "$SOURCE/tests/serve/store_away.py" "$web" "$key" command ./gone >client.out 2>client.err &
+client=$!
+wait_until eval "test -e back || ! kill -0 $client"
+proxy_start
+wait "$client" || { cat client.err web.err >&2; fails "store_away.py $web command"; }
+web_stop
