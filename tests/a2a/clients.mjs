@@ -1,0 +1,64 @@
+// clients.mjs ADDRESS KEY: the SDK of A2A for JavaScript, with each binding of 1.0 and with JSON-RPC of 0.3.
+import assert from "node:assert";
+import { Role, TaskState } from "@a2a-js/sdk";
+import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } from "@a2a-js/sdk/client";
+
+const [address, key] = process.argv.slice(2);
+
+function message(messageId, more = {}) {
+    const parts = [{ content: { $case: "text", value: "Hello" }, metadata: undefined, filename: "", mediaType: "" }];
+    return {
+        tenant: "",
+        message: { messageId, contextId: "", taskId: "", role: Role.ROLE_USER, parts, metadata: undefined, extensions: [], referenceTaskIds: [], ...more },
+        configuration: undefined,
+        metadata: undefined,
+    };
+}
+
+async function conversation(binding, version) {
+    const fetchImpl = (url, options = {}) => {
+        const headers = new Headers(options.headers);
+        headers.set("Authorization", `Bearer ${key}`);
+        return fetch(url, { ...options, headers });
+    };
+    const legacyCompat = { enabled: true };
+    const cards = new DefaultAgentCardResolver({
+        legacyCompat,
+        fetchImpl: (url, options) => fetchImpl(url, version === "1.0" ? options : { ...options, headers: {} }),
+    });
+    const card = await cards.resolve(address);
+    card.supportedInterfaces = card.supportedInterfaces.filter(
+        one => one.protocolBinding === binding && one.protocolVersion === version);
+    assert.equal(card.supportedInterfaces.length, 1);
+    const factory = new ClientFactory({
+        transports: [new JsonRpcTransportFactory({ fetchImpl, legacyCompat }), new RestTransportFactory({ fetchImpl })],
+    });
+    const client = await factory.createFromAgentCard(card);
+    const kinds = [];
+    let task;
+    for await (const event of client.sendMessageStream(message("tck-stream-artifact-chunked"))) {
+        kinds.push(event.payload.$case);
+        if (event.payload.$case === "task") task = event.payload.value;
+        if (event.payload.$case === "statusUpdate")
+            assert.equal(event.payload.value.status.state, TaskState.TASK_STATE_COMPLETED);
+    }
+    assert.deepEqual(kinds, ["task", "artifactUpdate", "artifactUpdate", "statusUpdate"]);
+    task = await client.getTask({ tenant: "", id: task.id });
+    assert.deepEqual(task.artifacts[0].parts.map(part => part.content.value), ["chunk-1 ", "chunk-2"]);
+    const asks = await client.sendMessage(message("tck-input-required"));
+    assert.equal(asks.status.state, TaskState.TASK_STATE_INPUT_REQUIRED);
+    const done = await client.sendMessage(message("tck-complete-task", { taskId: asks.id, contextId: asks.contextId }));
+    assert.equal(done.status.state, TaskState.TASK_STATE_COMPLETED);
+    assert.equal(done.artifacts[0].parts[0].content.value, "Hello from TCK");
+    const waits = await client.sendMessage(message("tck-input-required"));
+    const cancelled = await client.cancelTask({ tenant: "", id: waits.id, metadata: undefined });
+    assert.equal(cancelled.status.state, TaskState.TASK_STATE_CANCELED);
+    const direct = await client.sendMessage(message("tck-message-response"));
+    assert.equal(direct.parts[0].content.value, "Direct message response");
+    await assert.rejects(client.getTask({ tenant: "", id: "unknown" }), /not found/i);
+    console.log("ok", binding, version);
+}
+
+await conversation("JSONRPC", "1.0");
+await conversation("HTTP+JSON", "1.0");
+await conversation("JSONRPC", "0.3");
