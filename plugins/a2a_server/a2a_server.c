@@ -1,16 +1,18 @@
 /*
  * a2a_server.c - the plugin `tenon.a2a_server`: routes, the requests that are open, and their answers.
  */
-#include "a2a_server.h"
+#include "push.h"
 
 TN_PLUGIN("tenon.a2a_server", "0.1.0", "Graphs as A2A agents")
 
 static struct a2a *a2a_state; /* between init and deinit */
 
-#define BODY     "{\"refusals\": true, \"body\": {\"max\": 16777216}}"
-#define NOBODY   "{\"refusals\": true}"
-#define OPTIONAL "{\"refusals\": true, \"body\": {\"max\": 65536, \"optional\": true}}"
-#define CONFIGS  "/a2a/{graph}/tasks/{id}/pushNotificationConfigs"
+#define BODY       "{\"refusals\": true, \"body\": {\"max\": 16777216}}"
+#define NOBODY     "{\"refusals\": true}"
+#define SMALL      "{\"refusals\": true, \"body\": {\"max\": 65536}}"
+#define OPTIONAL   "{\"refusals\": true, \"body\": {\"max\": 65536, \"optional\": true}}"
+#define OLD_CONFIG "tasks/pushNotificationConfig/"
+#define CONFIGS    "/a2a/{graph}/tasks/{id}/pushNotificationConfigs"
 
 static const char CANCELS[] = "cancel", SUBSCRIBES[] = "subscribe";
 
@@ -32,27 +34,28 @@ static const struct route {
     {"GET", "/a2a/{graph}/tasks", "run", NOBODY, FROM_QUERY, list_begin},
     {"GET", "/a2a/{graph}/tasks/{id}", "run", NOBODY, FROM_ACTION, get_begin},
     {"POST", "/a2a/{graph}/tasks/{id}", "run", OPTIONAL, FROM_ACTION, NULL},
-    {"GET", CONFIGS, "run", NOBODY, FROM_QUERY, push_begin},
-    {"POST", CONFIGS, "run", OPTIONAL, FROM_QUERY, push_begin},
-    {"GET", CONFIGS "/{config}", "run", NOBODY, FROM_QUERY, push_begin},
-    {"DELETE", CONFIGS "/{config}", "run", OPTIONAL, FROM_QUERY, push_begin},
+    {"GET", CONFIGS, "run", NOBODY, FROM_QUERY, push_list_begin},
+    {"POST", CONFIGS, "run", SMALL, FROM_BODY, push_create_begin},
+    {"GET", CONFIGS "/{config}", "run", NOBODY, FROM_QUERY, push_get_begin},
+    {"DELETE", CONFIGS "/{config}", "run", OPTIONAL, FROM_QUERY, push_delete_begin},
 };
 
 static const struct rpc_method {
     const char *name, *old;
     exchange_begin *begin;
+    tn_value (*from_old)(tn_value params);
 } rpc_methods[] = {
-    {"SendMessage", "message/send", send_begin},
-    {"SendStreamingMessage", "message/stream", stream_begin},
-    {"GetTask", "tasks/get", get_begin},
-    {"ListTasks", "", list_begin},
-    {"CancelTask", "tasks/cancel", cancel_begin},
-    {"SubscribeToTask", "tasks/resubscribe", subscribe_begin},
-    {"CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/set", push_begin},
-    {"GetTaskPushNotificationConfig", "tasks/pushNotificationConfig/get", push_begin},
-    {"ListTaskPushNotificationConfigs", "tasks/pushNotificationConfig/list", push_begin},
-    {"DeleteTaskPushNotificationConfig", "tasks/pushNotificationConfig/delete", push_begin},
-    {"GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard", extended_begin},
+    {"SendMessage", "message/send", send_begin, wire_params_from_old},
+    {"SendStreamingMessage", "message/stream", stream_begin, wire_params_from_old},
+    {"GetTask", "tasks/get", get_begin, wire_params_from_old},
+    {"ListTasks", "", list_begin, wire_params_from_old},
+    {"CancelTask", "tasks/cancel", cancel_begin, wire_params_from_old},
+    {"SubscribeToTask", "tasks/resubscribe", subscribe_begin, wire_params_from_old},
+    {"CreateTaskPushNotificationConfig", OLD_CONFIG "set", push_create_begin, wire_push_params_from_old},
+    {"GetTaskPushNotificationConfig", OLD_CONFIG "get", push_get_begin, wire_push_params_from_old},
+    {"ListTaskPushNotificationConfigs", OLD_CONFIG "list", push_list_begin, wire_push_params_from_old},
+    {"DeleteTaskPushNotificationConfig", OLD_CONFIG "delete", push_delete_begin, wire_push_params_from_old},
+    {"GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard", extended_begin, wire_params_from_old},
 };
 
 /* ---- Answers ---- */
@@ -155,7 +158,7 @@ static void begin_rpc(struct exchange *exchange, tn_value body, bool version_is_
     }
     for (size_t i = 0; i < sizeof rpc_methods / sizeof *rpc_methods; i++) {
         if (strcmp(exchange->old ? rpc_methods[i].old : rpc_methods[i].name, name) != 0) continue;
-        exchange->params = exchange->old ? wire_params_from_old(params) : wire_params_named(params);
+        exchange->params = exchange->old ? rpc_methods[i].from_old(params) : wire_params_named(params);
         rpc_methods[i].begin(exchange);
         return;
     }
@@ -280,6 +283,30 @@ static void TN_ABI on_request(void *user, uint64_t number, int32_t event, tn_val
 
 /* ---- The plugin ---- */
 
+/* Without `push: {allow}` there are no notifications. */
+static void read_push(struct a2a *a2a, tn_value config) {
+    tn_value allow = tn_get(tn_get(config, "push"), "allow"), kept = NULL;
+    struct tn_text_buffer text = TN_TEXT_BUFFER(1024);
+    for (uint64_t i = 0, count = tn.value->count(allow); i < count; i++) {
+        const char *origin = tn_chars(tn.value->at(allow, i), NULL);
+        if (origin != NULL && push_origin_is_valid(origin)) {
+            (void)tn_append_take(&kept, tn_retain(tn.value->at(allow, i)));
+            continue;
+        }
+        tn_text_clear(&text, 1024);
+        (void)tn_text_append_format(&text,
+                                    "tenon.a2a_server: push.allow has %.200s, which is ignored; expected an address "
+                                    "without a path: https://example.com, https://*.example.com, http://localhost:8080",
+                                    origin != NULL ? origin : "what is not a text");
+        tn_log(TN_LOG_ERROR, tn_text_chars(&text));
+    }
+    tn_text_free(&text);
+    a2a->push_allow = kept;
+    if (kept != NULL) a2a->http = tn_easy_interface(tn.host, TN_HTTP_1, sizeof(tn_http_1));
+    if (kept != NULL && a2a->http == NULL)
+        tn_log(TN_LOG_ERROR, "tenon.a2a_server: there are no push notifications, because no plugin provides HTTP");
+}
+
 static int32_t TN_ABI init(void *self, tn_value config) {
     (void)self;
     struct a2a *a2a = serving_alloc(sizeof *a2a);
@@ -290,6 +317,7 @@ static int32_t TN_ABI init(void *self, tn_value config) {
     }
     tn_value hybrid = tn_get(config, "hybrid_card");
     a2a->hybrid = hybrid == NULL || serving_true(hybrid);
+    read_push(a2a, config);
     a2a_state = a2a;
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
         const struct route *route = &routes[i];
@@ -313,6 +341,7 @@ static void TN_ABI deinit(void *self) {
         }
     tasks_free(a2a);
     a2a_state = NULL;
+    tn_release(a2a->push_allow);
     serving_free(a2a);
 }
 

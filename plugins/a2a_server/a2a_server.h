@@ -9,6 +9,7 @@
  *     task_load.c   tasks of saved threads
  *     send.c        SendMessage and SendStreamingMessage
  *     operations.c  the other methods
+ *     push*.c       push notifications (push.h)
  *     a2a_server.c  routes, and the requests that are open
  *
  * Inside, everything has the shapes of 1.0. wire.c and message.c are pure. Everything is [loop].
@@ -17,16 +18,18 @@
 #define A2A_SERVER_H
 
 #include "serving.h"
+#include <tenon/http.h>
 
 /* Limits; README.md has the table. */
-#define PARTS_MAX    100u
-#define ID_MAX       128u         /* bytes of the ids that a client chooses */
-#define HISTORY_MAX  (256u << 10) /* bytes of the history that is kept with a thread */
-#define TASKS_MAX    4096u        /* tasks that are not at their end */
-#define ENDED_MAX    500u         /* tasks that are at their end, and are kept in memory */
-#define LIST_MAX     10000        /* threads that are looked at for a list */
-#define PAGE_MAX     100
-#define PAGE_DEFAULT 50
+#define PARTS_MAX     100u
+#define ID_MAX        128u         /* bytes of the ids that a client chooses */
+#define HISTORY_MAX   (256u << 10) /* bytes of the history that is kept with a thread */
+#define TASKS_MAX     4096u        /* tasks that are not at their end */
+#define ENDED_MAX     500u         /* tasks that are at their end, and are kept in memory */
+#define LIST_MAX      10000        /* threads that are looked at for a list */
+#define PAGE_MAX      100
+#define PAGE_DEFAULT  50
+#define PUSH_OPEN_MAX 64u /* requests with notifications at a time */
 
 enum a2a_kind {
     A2A_TASK_NOT_FOUND,
@@ -52,6 +55,7 @@ enum a2a_kind {
 struct a2a;
 struct exchange;
 struct list;
+struct push;
 struct task;
 
 /* ---- Objects ---- */
@@ -65,6 +69,9 @@ tn_value wire_old(enum a2a_result kind, tn_value value);
 tn_value wire_message_from_old(tn_value message);
 /* Parameters of a method of 0.3. New. */
 tn_value wire_params_from_old(tn_value params);
+/* The same of the methods of push notifications, and of their configuration alone. */
+tn_value wire_push_params_from_old(tn_value params);
+tn_value wire_push_config_from_old(tn_value config);
 /* Parameters of a method of 1.0, whose members may have the names of the .proto file, too. New. */
 tn_value wire_params_named(tn_value params);
 bool wire_state_is_known(const char *state); /* a TASK_STATE_… of 1.0 */
@@ -99,7 +106,7 @@ bool message_artifact_is_valid(tn_value artifact);
 /* ---- Cards ---- */
 
 /* The card of the graph; `origin` is that of the server. `hybrid`: with the members of 0.3. New. */
-tn_value card_of(tn_value item, const char *origin, bool hybrid);
+tn_value card_of(tn_value item, const char *origin, bool hybrid, bool pushes);
 
 /* ---- Tasks ---- */
 
@@ -132,6 +139,7 @@ struct task {
     struct serving_run *run;
     struct serving_items *items;
     struct follower *followers;
+    struct push *pushes;
 };
 
 struct task *task_new(struct a2a *a2a, uint64_t caller, const char *owner, const char *id, const char *context,
@@ -148,6 +156,10 @@ bool task_run(struct task *task, const struct serving_graph *graph, const char *
 /* The run has ended before: what it has made comes from the state of its thread. */
 void task_replay(struct task *task, const struct serving_graph *graph, const char *last_input, tn_value state,
                  tn_value report);
+/* The run is about to continue: what its steps have completed comes from the state. The id of the last message,
+ * borrowed from the state: what is behind it will be new. */
+const char *task_replay_part(struct task *task, const struct serving_graph *graph, const char *last_input,
+                             tn_value state);
 /* Answers the request with the task now or later, or with its events. False if memory runs out. */
 bool task_follow(struct task *task, struct exchange *exchange, const struct follower *how);
 /* The task: new. `history`: -1 for all. */
@@ -168,7 +180,11 @@ struct a2a {
     struct exchange *exchanges[256]; /* by the number of the request */
     struct task *tasks;              /* the newest first */
     uint32_t active, ended;
-    bool hybrid; /* cards have the members of 0.3, too */
+    bool hybrid;                         /* cards have the members of 0.3, too */
+    const tn_http_1 *http;               /* for push notifications; NULL: there are none */
+    tn_value push_allow;                 /* origins */
+    uint64_t push_queued;                /* bytes */
+    struct push *sending[PUSH_OPEN_MAX]; /* whose requests are open */
 };
 
 /* A request of a client, from its first event to CLOSED. */
@@ -200,7 +216,7 @@ void exchange_abort(struct exchange *exchange); /* memory ran out */
 void list_drop(struct exchange *exchange); /* the request has ended while its list was loading tasks */
 
 typedef void exchange_begin(struct exchange *exchange);
-exchange_begin send_begin, stream_begin, get_begin, list_begin, cancel_begin, subscribe_begin, push_begin,
-    extended_begin, card_begin;
+exchange_begin send_begin, stream_begin, get_begin, list_begin, cancel_begin, subscribe_begin, extended_begin,
+    card_begin, push_create_begin, push_get_begin, push_list_begin, push_delete_begin;
 
 #endif

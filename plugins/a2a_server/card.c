@@ -43,7 +43,7 @@ static tn_value skill_of(const struct serving_graph *graph, const char *title, c
                     "graph");
 }
 
-tn_value card_of(tn_value item, const char *origin, bool hybrid) {
+tn_value card_of(tn_value item, const char *origin, bool hybrid, bool pushes) {
     struct serving_graph graph;
     struct tn_text_buffer url = TN_TEXT_BUFFER(4096);
     serving_graph_read(item, &graph);
@@ -52,12 +52,12 @@ tn_value card_of(tn_value item, const char *origin, bool hybrid) {
     (void)tn_text_append_format(&url, "%s/a2a/", origin);
     (void)tn_text_append_percent(&url, graph.name, strlen(graph.name), "");
     const char *at = tn_text_chars(&url);
-    tn_value card =
-        tn_build("{s:s, s:s, s:s, s:V, s:{s:b, s:b, s:b}, s:V, s:V, s:[V], s:V, s:[{s:{s:{s:[]}}}]}", "name", title,
-                 "description", description, "version", VERSION, "supportedInterfaces", interfaces_of(at, hybrid),
-                 "capabilities", "streaming", 1, "pushNotifications", 0, "extendedAgentCard", 1, "defaultInputModes",
-                 json(MODES_IN), "defaultOutputModes", json(MODES_OUT), "skills", skill_of(&graph, title, description),
-                 "securitySchemes", security_of(hybrid), "securityRequirements", "schemes", "bearer", "list");
+    tn_value card = tn_build(
+        "{s:s, s:s, s:s, s:V, s:{s:b, s:b, s:b}, s:V, s:V, s:[V], s:V, s:[{s:{s:{s:[]}}}]}", "name", title,
+        "description", description, "version", VERSION, "supportedInterfaces", interfaces_of(at, hybrid),
+        "capabilities", "streaming", 1, "pushNotifications", (int)pushes, "extendedAgentCard", 1, "defaultInputModes",
+        json(MODES_IN), "defaultOutputModes", json(MODES_OUT), "skills", skill_of(&graph, title, description),
+        "securitySchemes", security_of(hybrid), "securityRequirements", "schemes", "bearer", "list");
     if (hybrid) card = with_old_members(card, at);
     tn_text_free(&url);
     return card;
@@ -97,7 +97,8 @@ static void on_graphs(void *user, tn_value graphs, tn_value error) {
         exchange_fail(exchange, A2A_NO_AGENT, "there is no agent of this name");
         return;
     }
-    tn_value card = card_of(item, tn_get_text(exchange->request, "origin", ""), exchange->old && exchange->a2a->hybrid);
+    tn_value card = card_of(item, tn_get_text(exchange->request, "origin", ""), exchange->old && exchange->a2a->hybrid,
+                            exchange->a2a->http != NULL);
     if (card == NULL)
         exchange_abort(exchange);
     else if (exchange->is_card)

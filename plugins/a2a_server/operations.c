@@ -1,5 +1,5 @@
 /*
- * operations.c - GetTask, CancelTask, SubscribeToTask, ListTasks, and what is not supported.
+ * operations.c - GetTask, CancelTask, SubscribeToTask and ListTasks.
  */
 #include "task.h"
 
@@ -10,8 +10,7 @@ static void no_task(struct exchange *exchange, tn_value error) {
         exchange_fail(exchange, A2A_TASK_NOT_FOUND, "the task was not found");
 }
 
-/* True if the task may be seen here: each agent has its own tasks. */
-static bool check_task(struct exchange *exchange, const struct task *task, tn_value error) {
+bool exchange_has_task(struct exchange *exchange, const struct task *task, tn_value error) {
     bool found = task != NULL && strcmp(task->graph, exchange->graph) == 0;
     if (!found) no_task(exchange, error);
     return found;
@@ -41,7 +40,7 @@ static void follow(struct exchange *exchange, struct task *task, const struct fo
 /* ---- GetTask ---- */
 
 static void on_get(struct exchange *exchange, struct task *task, tn_value error) {
-    if (!check_task(exchange, task, error)) return;
+    if (!exchange_has_task(exchange, task, error)) return;
     int64_t history = history_length(exchange);
     if (history >= -1) exchange_reply(exchange, RESULT_TASK, task_value(task, history, true));
 }
@@ -52,7 +51,7 @@ void get_begin(struct exchange *exchange) { load(exchange, on_get); }
 
 static void on_cancel(struct exchange *exchange, struct task *task, tn_value error) {
     struct follower how = {.history = -1, .cancels = true};
-    if (!check_task(exchange, task, error)) return;
+    if (!exchange_has_task(exchange, task, error)) return;
     if (task_is_ended(task)) {
         exchange_fail(exchange, A2A_NOT_CANCELABLE, "the task is at its end");
         return;
@@ -69,7 +68,7 @@ void cancel_begin(struct exchange *exchange) { load(exchange, on_cancel); }
 
 static void on_subscribe(struct exchange *exchange, struct task *task, tn_value error) {
     struct follower how = {.history = -1, .streams = true, .subscribed = true};
-    if (!check_task(exchange, task, error)) return;
+    if (!exchange_has_task(exchange, task, error)) return;
     if (task_is_ended(task))
         exchange_fail(exchange, A2A_UNSUPPORTED, "the task is at its end: get it instead");
     else
@@ -238,10 +237,4 @@ void list_begin(struct exchange *exchange) {
     exchange->on_event = list_event;
     serving_call_take(&exchange->a2a->serving, exchange->caller, "thread/list", tn_build("{s:i}", "limit", LIST_MAX),
                       on_threads, exchange, &list->call);
-}
-
-/* ---- What is not supported ---- */
-
-void push_begin(struct exchange *exchange) {
-    exchange_fail(exchange, A2A_NO_PUSH, "the agent does not send push notifications: subscribe to the task");
 }

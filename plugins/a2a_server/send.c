@@ -1,6 +1,7 @@
 /*
  * send.c - SendMessage and SendStreamingMessage: a new task, or a message for one that waits.
  */
+#include "push.h"
 #include "task.h"
 
 struct send {
@@ -37,6 +38,22 @@ static tn_value run_params(const struct task *task, const struct serving_graph *
                     tn_from_json(SERVING_MODES, strlen(SERVING_MODES)), name, value);
 }
 
+/* The configuration of push notifications in the request, if there is one: false, and the request is answered, if the
+ * task has too many. It was checked before. */
+static bool add_push(struct exchange *exchange, struct task *task) {
+    struct a2a_problem problem;
+    tn_value given = tn_get(tn_get(exchange->params, "configuration"), "taskPushNotificationConfig");
+    if (given == NULL) return true;
+    tn_value config = push_config_read(exchange->a2a, given, exchange->old ? task->id : NULL, &problem);
+    bool added = config != NULL && push_add(task, config, exchange->old);
+    tn_release(config);
+    if (added)
+        push_save(task, exchange->caller, NULL, NULL, NULL);
+    else
+        exchange_fail(exchange, A2A_LIMIT, "the task has too many configurations of push notifications");
+    return added;
+}
+
 /* Takes `value`. Frees the task if it cannot run. */
 static void run_task(struct exchange *exchange, const struct follower *how, struct task *task,
                      const struct serving_graph *graph, const char *method, const char *name, tn_value value) {
@@ -70,6 +87,11 @@ static void start_task(struct exchange *exchange, const struct follower *how, co
         exchange_fail(exchange, A2A_LIMIT, "too many tasks are open; try again later");
         return;
     }
+    if (!add_push(exchange, task)) {
+        tn_release(input);
+        task_free(task);
+        return;
+    }
     run_task(exchange, how, task, graph, "run/start", "input", input);
 }
 
@@ -94,6 +116,10 @@ static void continue_task(struct exchange *exchange, const struct follower *how,
     tn_value answers = can_continue(exchange, task, &problem) ? message_answers(message, task->asked, &problem) : NULL;
     if (answers == NULL) {
         exchange_problem(exchange, &problem);
+        return;
+    }
+    if (!add_push(exchange, task)) {
+        tn_release(answers);
         return;
     }
     task->state = TASK_SUBMITTED;
@@ -129,9 +155,10 @@ static bool read_how(const struct exchange *exchange, struct follower *how, stru
     how->at_once = serving_true(tn_get(configuration, "returnImmediately"));
     if (how->history < -1 || (history != NULL && how->history < 0))
         return problem_set(problem, A2A_INVALID_PARAMS, "configuration.historyLength must be an integer from 0 on");
-    if (tn_get(configuration, "taskPushNotificationConfig") != NULL)
-        return problem_set(problem, A2A_NO_PUSH, "the agent does not send push notifications");
-    return message_check(tn_get(exchange->params, "message"), problem);
+    tn_value push = tn_get(configuration, "taskPushNotificationConfig");
+    tn_value config = push != NULL ? push_config_read(exchange->a2a, push, NULL, problem) : NULL;
+    tn_release(config);
+    return (push == NULL || config != NULL) && message_check(tn_get(exchange->params, "message"), problem);
 }
 
 static void look_up(struct exchange *exchange, const struct follower *how, bool continues) {

@@ -4,6 +4,7 @@
  * A client gets the task as it is, and then each change. So nothing has to be repeated, and no events are kept.
  */
 #include "task.h"
+#include "push.h"
 #include <time.h>
 
 /* ---- The table ---- */
@@ -54,6 +55,7 @@ void task_free(struct task *task) {
         exchange_abort(task->followers->exchange);
         follower_remove(task->followers);
     }
+    push_remove_all(task);
     while (*at != task) at = &(*at)->next;
     *at = task->next;
     if (task_is_ended(task))
@@ -84,7 +86,7 @@ void tasks_free(struct a2a *a2a) {
 static void tasks_trim(struct a2a *a2a, const struct task *kept) {
     struct task *oldest = NULL;
     for (struct task *task = a2a->tasks; task != NULL && a2a->ended > ENDED_MAX; task = task->next)
-        if (task_is_ended(task) && task->followers == NULL && task != kept) oldest = task;
+        if (task_is_ended(task) && task->followers == NULL && task != kept && !push_is_busy(task)) oldest = task;
     if (a2a->ended > ENDED_MAX && oldest != NULL) task_free(oldest);
 }
 
@@ -218,8 +220,10 @@ void task_set_state(struct task *task, const char *state) {
     task->changed = tn.core->wall_ms(tn.host);
     task->a2a->active = task->a2a->active + was - is;
     task->a2a->ended = task->a2a->ended + is - was;
-    task_send_take(task, tn_build("{s:{s:s, s:s, s:V}}", "statusUpdate", "taskId", task->id, "contextId", task->context,
-                                  "status", task_status(task)));
+    tn_value event = tn_build("{s:{s:s, s:s, s:V}}", "statusUpdate", "taskId", task->id, "contextId", task->context,
+                              "status", task_status(task));
+    task_notify(task, event);
+    task_send_take(task, event);
     pump_all(task);
     tasks_trim(task->a2a, task);
 }
@@ -261,14 +265,14 @@ void task_refuse_all(struct task *task, tn_value error) {
     task_free(task);
 }
 
-/* The host ends, and the run can be continued: no client waits for it in this process. */
+/* The run is not followed any more: no client waits for it here. */
 void task_stop_all(struct task *task) {
     while (task->followers != NULL) {
         struct follower *follower = task->followers;
         if (follower->begun)
             (void)task->a2a->serving.server->finish(tn.host, follower->exchange->number);
         else
-            exchange_fail(follower->exchange, A2A_UNAVAILABLE, "the server is about to end; get the task later");
+            exchange_fail(follower->exchange, A2A_UNAVAILABLE, "the task cannot be followed now; get it later");
         follower_remove(follower);
     }
     task_free(task);

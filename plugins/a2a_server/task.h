@@ -1,5 +1,6 @@
 /*
- * task.h - what the files of tasks share: task.c, the table and the clients; task_run.c, what a run makes of a task.
+ * task.h - what the files of tasks share: task.c, the table and the clients; task_run.c, what a run makes of a task;
+ * operations.c and push*.c, the methods.
  */
 #ifndef TASK_H
 #define TASK_H
@@ -12,8 +13,12 @@ extern const char TASK_SUBMITTED[], TASK_WORKING[], TASK_COMPLETED[], TASK_FAILE
 void task_item(void *user, const struct serving_item *item); /* a serving_item_handler */
 tn_value task_status(const struct task *task);               /* new */
 void task_send_take(struct task *task, tn_value event);
+void task_notify(struct task *task, tn_value event);       /* push.c: to the addresses of push notifications */
 void task_set_state(struct task *task, const char *state); /* one of the above; tells the clients */
 void task_refuse_all(struct task *task, tn_value error);   /* frees the task */
 void task_stop_all(struct task *task);                     /* frees the task */
+
+/* True if the task may be seen in this request: each agent has its own tasks. Otherwise the request is answered. */
+bool exchange_has_task(struct exchange *exchange, const struct task *task, tn_value error);
 
 #endif

@@ -1,6 +1,8 @@
 /*
- * task_load.c - tasks of saved threads. One whose run was interrupted by the end of its host is continued.
+ * task_load.c - tasks of saved threads. One whose run was interrupted by the end of its host is continued: what its
+ * steps have completed comes from the state, so that the client who comes back sees no gap, and nothing twice.
  */
+#include "push.h"
 #include "task.h"
 
 struct load {
@@ -10,6 +12,7 @@ struct load {
     struct serving_lookup *lookup; /* open */
     uint64_t call;                 /* open */
     tn_value thread, graph;
+    tn_value pushes; /* what push_saved has saved */
 };
 
 static void load_free(struct load *load) {
@@ -17,6 +20,7 @@ static void load_free(struct load *load) {
     serving_cancel(&load->exchange->a2a->serving, load->call);
     tn_release(load->thread);
     tn_release(load->graph);
+    tn_release(load->pushes);
     serving_free(load->id);
     serving_free(load);
 }
@@ -58,6 +62,30 @@ static struct task *task_of(const struct load *load) {
     return task;
 }
 
+/* It is not to be notified of what was before. */
+static void load_ended(struct load *load, struct task *task, const struct serving_graph *graph, tn_value state) {
+    tn_value report =
+        tn_build("{s:s, s:v, s:v, s:v*, s:v*}", "type", "result", "status", tn_get(load->thread, "status"), "state",
+                 state, "error", tn_get(load->thread, "error"), "interrupts", tn_get(load->thread, "interrupts"));
+    task_replay(task, graph, tn_get_text(task_saved(load->thread), "last_input", ""), state, report);
+    tn_release(report);
+    push_restore(task, load->pushes);
+    load_end(load, task, NULL);
+}
+
+static void load_resume(struct load *load, struct task *task, const struct serving_graph *graph, tn_value state) {
+    tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", graph->document, "config", "thread_id", load->id,
+                               "modes", tn_from_json(SERVING_MODES, strlen(SERVING_MODES)));
+    const char *last = task_replay_part(task, graph, tn_get_text(task_saved(load->thread), "last_input", ""), state);
+    push_restore(task, load->pushes);
+    if (task_run(task, graph, last, "run/resume", params)) {
+        load_end(load, task, NULL);
+        return;
+    }
+    task_free(task);
+    load_end_full(load);
+}
+
 static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
     struct load *load = user;
     struct serving_graph graph;
@@ -69,50 +97,38 @@ static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
     }
     serving_graph_read(load->graph, &graph);
     struct task *task = task_of(load);
-    if (task == NULL) {
-        load_end_full(load);
-        return;
-    }
-    tn_value state = tn_get(value, "state");
-    tn_value report =
-        tn_build("{s:s, s:v, s:v, s:v*, s:v*}", "type", "result", "status", tn_get(load->thread, "status"), "state",
-                 state, "error", tn_get(load->thread, "error"), "interrupts", tn_get(load->thread, "interrupts"));
-    task_replay(task, &graph, tn_get_text(task_saved(load->thread), "last_input", ""), state, report);
-    tn_release(report);
-    load_end(load, task, NULL);
-}
-
-static void load_resume(struct load *load) {
-    struct serving_graph graph;
-    serving_graph_read(load->graph, &graph);
-    struct task *task = task_of(load);
-    tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", graph.document, "config", "thread_id", load->id,
-                               "modes", tn_from_json(SERVING_MODES, strlen(SERVING_MODES)));
-    if (task != NULL &&
-        task_run(task, &graph, tn_get_text(task_saved(load->thread), "last_input", ""), "run/resume", params)) {
-        load_end(load, task, NULL);
-        return;
-    }
+    const char *was = tn_get_text(load->thread, "status", "");
     if (task == NULL)
-        tn_release(params);
+        load_end_full(load);
+    else if (strcmp(was, "running") == 0 || strcmp(was, "stopped") == 0)
+        load_resume(load, task, &graph, tn_get(value, "state"));
     else
-        task_free(task);
-    load_end_full(load);
+        load_ended(load, task, &graph, tn_get(value, "state"));
 }
 
 static void on_graphs(void *user, tn_value graphs, tn_value error) {
     struct load *load = user;
-    const char *status = tn_get_text(load->thread, "status", "");
     load->lookup = NULL;
     if (load_is_known(load)) return;
     load->graph = tn_retain(serving_graph_find(graphs, tn_get_text(task_saved(load->thread), "graph", "")));
     if (load->graph == NULL)
         load_end(load, NULL, error);
-    else if (strcmp(status, "running") == 0 || strcmp(status, "stopped") == 0)
-        load_resume(load);
     else
         serving_call_take(&load->exchange->a2a->serving, load->exchange->caller, "thread/state",
                           tn_build("{s:s}", "thread_id", load->id), on_state, load, &load->call);
+}
+
+static void load_graph(struct load *load) {
+    load->lookup = serving_graph_named(&load->exchange->a2a->serving, load->exchange->caller,
+                                       tn_get_text(task_saved(load->thread), "graph", ""), on_graphs, load);
+    if (load->lookup == NULL) exchange_abort(load->exchange);
+}
+
+static void TN_ABI on_pushes(void *user, int32_t status, tn_value value) {
+    struct load *load = user;
+    load->call = 0;
+    if (status == TN_OK) load->pushes = tn_retain(tn_get(value, "value"));
+    load_graph(load);
 }
 
 static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
@@ -124,9 +140,11 @@ static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
         return;
     }
     load->thread = tn_retain(value);
-    load->lookup = serving_graph_named(&load->exchange->a2a->serving, load->exchange->caller,
-                                       tn_get_text(task_saved(value), "graph", ""), on_graphs, load);
-    if (load->lookup == NULL) exchange_abort(load->exchange);
+    if (load->exchange->a2a->http == NULL)
+        load_graph(load);
+    else
+        serving_call_take(&load->exchange->a2a->serving, load->exchange->caller, "memory/get",
+                          push_memory_key(load->id), on_pushes, load, &load->call);
 }
 
 void task_load(struct exchange *exchange, const char *id, task_then *then) {

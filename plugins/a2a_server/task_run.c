@@ -11,16 +11,29 @@ const char TASK_SUBMITTED[] = "TASK_STATE_SUBMITTED", TASK_WORKING[] = "TASK_STA
 /* ---- Artifacts ---- */
 
 /* Takes the artifact. */
-static void send_artifact(struct task *task, tn_value artifact, bool append, tn_value last) {
-    task_send_take(task, tn_build("{s:{s:s, s:s, s:V, s:b, s:v*}}", "artifactUpdate", "taskId", task->id, "contextId",
-                                  task->context, "artifact", artifact, "append", (int)append, "lastChunk", last));
+static tn_value artifact_event(const struct task *task, tn_value artifact, bool append, tn_value last) {
+    return tn_build("{s:{s:s, s:s, s:V, s:b, s:v*}}", "artifactUpdate", "taskId", task->id, "contextId", task->context,
+                    "artifact", artifact, "append", (int)append, "lastChunk", last);
 }
 
-/* The text that has grown is complete. */
+/* Takes the artifact. */
+static void send_artifact(struct task *task, tn_value artifact, bool append, tn_value last) {
+    tn_value event = artifact_event(task, artifact, append, last);
+    task_notify(task, event);
+    task_send_take(task, event);
+}
+
+/* The text that has grown is complete: push notifications have it as a whole. */
 static void close_text(struct task *task) {
     if (task->open == NULL) return;
-    (void)tn_append_take(&task->artifacts, tn_build("{s:v, s:[{s:s}]}", "artifactId", tn_get(task->open, "artifactId"),
-                                                    "parts", "text", tn_text_chars(&task->text)));
+    tn_value artifact = tn_build("{s:v, s:[{s:s}]}", "artifactId", tn_get(task->open, "artifactId"), "parts", "text",
+                                 tn_text_chars(&task->text));
+    if (task->pushes != NULL) {
+        tn_value event = artifact_event(task, tn_retain(artifact), false, NULL);
+        task_notify(task, event);
+        tn_release(event);
+    }
+    (void)tn_append_take(&task->artifacts, artifact);
     tn_release(task->open);
     task->open = NULL;
     tn_text_clear(&task->text, 1 << 16);
@@ -36,10 +49,10 @@ static void add_text(struct task *task, const char *text, uint64_t length) {
         append = false;
     }
     (void)tn_text_append_n(&task->text, text, length);
-    send_artifact(
-        task,
-        tn_build("{s:v*, s:[{s:s#}]}", "artifactId", tn_get(task->open, "artifactId"), "parts", "text", text, length),
-        append, NULL);
+    task_send_take(task, artifact_event(task,
+                                        tn_build("{s:v*, s:[{s:s#}]}", "artifactId", tn_get(task->open, "artifactId"),
+                                                 "parts", "text", text, length),
+                                        append, NULL));
 }
 
 static void add_part(struct task *task, tn_value part) {
@@ -199,8 +212,8 @@ static void on_run_end(void *user, tn_value report) {
     struct task *task = user;
     if (!task->started)
         task_refuse_all(task, tn_get(report, "error"));
-    else if (serving_is(tn_get(report, "status"), "stopped"))
-        task_stop_all(task);
+    else if (serving_is(tn_get(report, "status"), "stopped") || tn_get(report, "started") != NULL)
+        task_stop_all(task); /* the run can be continued, or goes on and this user cannot follow it any more */
     else
         serving_items_end(task->items, report);
 }
@@ -231,18 +244,32 @@ bool task_run(struct task *task, const struct serving_graph *graph, const char *
 
 void task_replay(struct task *task, const struct serving_graph *graph, const char *last_input, tn_value state,
                  tn_value report) {
-    static const char *const names[] = {"artifacts", "a2a"};
-    tn_value writes = tn_build("{}");
-    if (!open_items(task, graph, last_input, NULL)) {
-        tn_release(writes);
-        return;
-    }
+    if (!open_items(task, graph, last_input, NULL)) return;
     task->started = true;
-    for (size_t i = 0; writes != NULL && i < sizeof names / sizeof *names; i++)
-        if (tn_get(state, names[i]) != NULL) writes = tn_set_take(writes, names[i], tn_retain(tn_get(state, names[i])));
-    take_writes(task, writes);
-    tn_release(writes);
+    take_writes(task, state);
     serving_items_end(task->items, report);
+}
+
+/* As task_item, but the run has not ended. */
+static void replayed_item(void *user, const struct serving_item *item) {
+    if (item->kind != SERVING_ASK && item->kind != SERVING_END) task_item(user, item);
+}
+
+const char *task_replay_part(struct task *task, const struct serving_graph *graph, const char *last_input,
+                             tn_value state) {
+    tn_value messages = graph->input == SERVING_MESSAGES ? tn_get(state, graph->channel) : NULL;
+    uint64_t count = tn.value->kind(messages) == TN_ARRAY ? tn.value->count(messages) : 0;
+    const char *last = count > 0 ? tn_get_text(tn.value->at(messages, count - 1), "id", NULL) : NULL;
+    struct serving_items_options options = {
+        .graph = graph, .last_input = last_input, .handler = replayed_item, .user = task};
+    struct serving_items *items = last != NULL ? serving_items_new(&options) : NULL;
+    tn_value report = tn_build("{s:s, s:s, s:v}", "type", "result", "status", "done", "state", state);
+    take_writes(task, state);
+    if (items != NULL) serving_items_end(items, report);
+    serving_items_free(items);
+    close_text(task);
+    tn_release(report);
+    return last != NULL ? last : last_input;
 }
 
 void task_cancel(struct task *task) {

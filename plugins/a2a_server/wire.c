@@ -144,12 +144,37 @@ tn_value wire_message_from_old(tn_value message) {
     return set_mapped(made, message, "parts", part_from_old);
 }
 
+/* The scheme is the first of the client's. What is not an object stays as it is. */
+tn_value wire_push_config_from_old(tn_value config) {
+    static const char *const names[] = {"id", "url", "token", NULL};
+    tn_value authentication = tn_get(config, "authentication"), schemes = tn_get(authentication, "schemes");
+    if (tn.value->kind(config) != TN_OBJECT) return tn_retain(config);
+    tn_value made = copy_members(tn_build("{}"), config, names);
+    if (made == NULL || authentication == NULL) return made;
+    return tn_set_take(made, "authentication",
+                       tn_build("{s:v*, s:v*}", "scheme",
+                                tn.value->kind(schemes) == TN_ARRAY ? tn.value->at(schemes, 0) : NULL, "credentials",
+                                tn_get(authentication, "credentials")));
+}
+
+/* {taskId, pushNotificationConfig}, or {id: of the task, pushNotificationConfigId?}. */
+tn_value wire_push_params_from_old(tn_value params) {
+    tn_value config = tn_get(params, "pushNotificationConfig");
+    if (config == NULL)
+        return tn_build("{s:v*, s:v*}", "taskId", tn_get(params, "id"), "id",
+                        tn_get(params, "pushNotificationConfigId"));
+    tn_value made = wire_push_config_from_old(config), task = tn_get(params, "taskId");
+    if (tn.value->kind(made) != TN_OBJECT || task == NULL) return made;
+    return tn_set_take(made, "taskId", tn_retain(task));
+}
+
 static tn_value configuration_from_old(tn_value old) {
     tn_value blocking = tn_get(old, "blocking");
     bool at_once = tn.value->kind(blocking) == TN_BOOL && !serving_true(blocking);
-    return tn_build("{s:v*, s:v*, s:v*, s:b}", "acceptedOutputModes", tn_get(old, "acceptedOutputModes"),
+    tn_value push = tn_get(old, "pushNotificationConfig");
+    return tn_build("{s:v*, s:v*, s:V*, s:b}", "acceptedOutputModes", tn_get(old, "acceptedOutputModes"),
                     "historyLength", tn_get(old, "historyLength"), "taskPushNotificationConfig",
-                    tn_get(old, "pushNotificationConfig"), "returnImmediately", (int)at_once);
+                    push != NULL ? wire_push_config_from_old(push) : NULL, "returnImmediately", (int)at_once);
 }
 
 tn_value wire_params_from_old(tn_value params) {

@@ -1,4 +1,5 @@
-"""with_key.py PORT KEY: a proxy that adds a key to each request, for clients that send none. It prints its address."""
+"""with_key.py PORT KEY: a proxy that adds a key to each request, for clients that send none, and asks for agent cards of
+1.0 alone. It prints its address."""
 import http.client
 import http.server
 import sys
@@ -15,6 +16,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(length) if length else None
         headers = {name: text for name, text in self.headers.items() if name.lower() not in ("host", "connection")}
         headers |= {"Authorization": "Bearer " + KEY, "Host": f"127.0.0.1:{PORT}"}
+        if self.path.endswith("/agent-card.json"):
+            headers["A2A-Version"] = "1.0"
         server = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
         server.request(self.command, self.path, body, headers)
         response = server.getresponse()

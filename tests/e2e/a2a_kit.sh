@@ -1,5 +1,6 @@
-# The compatibility kit of A2A (github a2aproject/a2a-tck, branch 1.0-dev), its level `must`, with both bindings. Its
-# schema for cards of 1.0 allows no members of 0.3. The kit sends no key, so a proxy adds it.
+# The compatibility kit of A2A (github a2aproject/a2a-tck, branch 1.0-dev), its level `must`, with both bindings. The kit
+# sends no key, so a proxy adds it. Its schema for cards allows no members of 0.3, and it does not say which version it
+# expects, so the proxy does that, too.
 for plugin in serve a2a_server sqlite; do
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
 done
@@ -9,7 +10,7 @@ pip_packages a2a_kit pytest==9.0.2 pytest-asyncio httpx==0.28.1 grpcio protobuf 
 cat >tenon.yaml <<'END_OF_FILE'
 store: {use: sqlite, path: ./store.db}
 serve: {protocols: [tenon.a2a_server]}
-plugins: {config: {tenon.a2a_server: {hybrid_card: false}}}
+plugins: {config: {tenon.a2a_server: {push: {allow: [https://example.com, "http://localhost:*"]}}}}
 END_OF_FILE
 key=$("$TENON" key create kit --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["secret"])')
 "$TENON" serve --port 0 "$SOURCE/tests/a2a/tck.yaml" >serve.out 2>serve.err </dev/null &
