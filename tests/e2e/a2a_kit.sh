@@ -25,4 +25,4 @@ cp -r "$kit" "$work/kit"
 cd "$work/kit"
 timeout 240 "$python" -m pytest tests/compatibility -q -m must --sut-host "$(cat "$work/here/proxy.out")" --transport jsonrpc,http_json \
     -p no:cacheprovider >"$work/kit.log" 2>&1 || { grep -aE '^(E  .*Error|FAILED)' "$work/kit.log" >&2; fails "the kit's level must"; }
-grep -aqE '14[0-9] passed' "$work/kit.log" || { tail -n 3 "$work/kit.log" >&2; fails "the kit has skipped more tests than it did"; }
+grep -aqE '1[6-9][0-9] passed' "$work/kit.log" || { tail -n 3 "$work/kit.log" >&2; fails "the kit has skipped more tests than it did"; }
