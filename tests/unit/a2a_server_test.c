@@ -3,56 +3,11 @@
  * events of a stream, in both versions, and a task, which are compared with those in tests/protocols/a2a_server. With
  * TENON_WRITE_GOLDEN=1 the files are written instead. And what is read from messages of both versions.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/a2a_server_fakes.h"
 
-#include <cmocka.h>
-#include <stdlib.h>
-
-#include "plugins/a2a_server/task.h"
 #include "plugins/serving/serving_items.h"
 
-extern const tn_value_1 interface_value; /* not host/plugin/abi/abi.h, whose names conflict with easy.h */
-
-TN_EASY_HIDDEN struct tn_easy tn;
-TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
-
 #define FOLDER TENON_SOURCE_DIR "/tests/protocols/"
-
-/* ---- A core ---- */
-
-static int64_t blocks; /* that are allocated */
-
-static void *fake_resize(const tn_host *host, void *memory, uint64_t size) {
-    (void)host;
-    blocks += memory == NULL;
-    return realloc(memory, size > 0 ? size : 1);
-}
-static void *fake_alloc(const tn_host *host, uint64_t size) { return fake_resize(host, NULL, size); }
-static void fake_release(const tn_host *host, void *memory) {
-    (void)host;
-    blocks -= memory != NULL;
-    free(memory);
-}
-static int64_t fake_wall_ms(const tn_host *host) {
-    (void)host;
-    return 1795687200000;
-}
-
-static const tn_core_1 core = {.size = sizeof(tn_core_1),
-                               .wall_ms = fake_wall_ms,
-                               .alloc = fake_alloc,
-                               .resize = fake_resize,
-                               .release = fake_release};
-
-static int set_up(void **state) {
-    (void)state;
-    tn.core = &core;
-    tn.value = &interface_value;
-    return 0;
-}
 
 /* ---- Recorded runs ---- */
 
@@ -156,7 +111,8 @@ static int32_t TN_ABI fake_finish(const tn_host *host, uint64_t request) {
     return TN_OK;
 }
 
-static const tn_server_draft server = {.size = sizeof(tn_server_draft), .respond = fake_respond, .finish = fake_finish};
+static const tn_server_draft server = {
+    .size = sizeof(tn_server_draft), .respond = fake_respond, .finish = fake_finish, .request_as = fake_request_as};
 
 /* ---- Recorded runs as tasks ---- */
 
@@ -176,17 +132,32 @@ static void compare(const char *name, const char *text) {
     free(golden);
 }
 
+/* All notifications that wait, and the bodies of those that were sent. */
+static void play_pushes(struct task *task) {
+    while (answer(task->pushes, 200) || answer(task->pushes->next, 200)) continue;
+    for (uint64_t i = 0; i < tn.value->count(sent); i++) {
+        tn_value text = tn_get(tn.value->at(sent, i), "body");
+        (void)tn_text_append_format(&output, "{\"notification\":%s}\n", tn_chars(text, NULL));
+    }
+    tn_release(sent);
+    sent = NULL;
+}
+
 static void play_task(tn_value lines) {
-    struct a2a a2a = {.serving = {.server = &server}};
+    struct a2a a2a = {.serving = {.server = &server}, .http = &http};
     struct exchange streams = {.a2a = &a2a, .number = 1}, waits = {.a2a = &a2a, .number = 2};
     struct task *task = task_new(&a2a, 1, "", "task-1", "context-1", "graph");
     assert_non_null(task);
     task->started = true;
     assert_true(task_follow(task, &streams, &(struct follower){.streams = true, .history = -1}));
     assert_true(task_follow(task, &waits, &(struct follower){.history = -1}));
+    add_push(task, "new", false);
+    add_push(task, "old", true);
     play(lines, task_item, task);
     assert_null(task->followers); /* all have an answer */
+    play_pushes(task);
     tasks_free(&a2a);
+    assert_int_equal(a2a.push_queued, 0);
     assert_int_equal(a2a.active + a2a.ended, 0);
 }
 
