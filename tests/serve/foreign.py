@@ -113,7 +113,8 @@ def begin():
     artifact = json.loads(text)
     open_chat = connect("POST", "/api/chat?graph=slow", chat("active"), ADA)
     assert open_chat[1].status == 200
-    return {"a2a": foreign_a2a.begin(made, ADA), "run": run["run_id"], "artifact": artifact["artifact_id"], "done": done["id"], "runs": runs["id"],
+    return {"a2a": foreign_a2a.begin(made, ADA),
+            "run": run["run_id"], "artifact": artifact["artifact_id"], "done": done["id"], "runs": runs["id"],
             "asked": asks["choices"][0]["message"], "open": open_chat,
             "session": {"mcp-session-id": started.getheader("mcp-session-id"), "mcp-protocol-version": "2025-11-25"}}
 

@@ -25,7 +25,7 @@ def message(**more):
 
 def begin(made, ada):
     """The ids of tasks: one at its end, one that runs, one that asks."""
-    hook = {"taskPushNotificationConfig": {"id": "hook", "url": "https://example.com/" + MARKER}}
+    hook = {"taskPushNotificationConfig": {"id": "hook", "url": "https://127.0.0.1:9/" + MARKER}}
     ids = {}
     for graph in ("long", "slow", "question"):
         body = message()
@@ -62,7 +62,7 @@ def rows(ids):
         ("GET", "/a2a/{graph}/tasks/{id}"): each("") + each(":subscribe"),
         ("POST", "/a2a/{graph}/tasks/{id}"): each(":cancel", body={}) + each(":subscribe", body={}),
         ("GET", configs): each("/pushNotificationConfigs"),
-        ("POST", configs): each("/pushNotificationConfigs", body={"url": "https://example.com/"}),
+        ("POST", configs): each("/pushNotificationConfigs", body={"url": "https://127.0.0.1:9/"}),
         ("GET", configs + "/{config}"): each("/pushNotificationConfigs/hook"),
         ("DELETE", configs + "/{config}"): each("/pushNotificationConfigs/hook"),
     }

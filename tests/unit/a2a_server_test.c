@@ -161,8 +161,9 @@ static void play_task(tn_value lines) {
     assert_int_equal(a2a.active + a2a.ended, 0);
 }
 
-static const char *const runs[] = {"approval", "approved", "cancelled", "client_call", "error", "image", "length",
-                                   "parallel", "question", "reasoning", "retried",     "state", "tools", "subgraph"};
+static const char *const runs[] = {"approval", "approved", "cancelled", "client_call", "error",
+                                   "image",    "length",   "parallel",  "question",    "reasoning",
+                                   "retried",  "source",   "state",     "tools",       "subgraph"};
 
 static void test_recorded_runs(void **state) {
     (void)state;
