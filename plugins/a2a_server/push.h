@@ -56,7 +56,7 @@ void push_restore(struct task *task, tn_value saved);
 /* Parameters of memory/get, memory/put and memory/delete. New. */
 tn_value push_memory_key(const char *task_id);
 /* Saves the configurations of the task for the user: memory/put or memory/delete, as serving_call_take. `handler` may
- * be NULL: nobody waits for it. */
+ * be NULL: without an answer. */
 void push_save(const struct task *task, uint64_t caller, tn_host_handler handler, void *user, uint64_t *call);
 
 #endif

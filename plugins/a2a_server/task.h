@@ -14,7 +14,7 @@ void task_item(void *user, const struct serving_item *item); /* a serving_item_h
 tn_value task_status(const struct task *task);               /* new */
 void task_send_take(struct task *task, tn_value event);
 void task_notify(struct task *task, tn_value event);       /* push.c: to the addresses of push notifications */
-void task_set_state(struct task *task, const char *state); /* one of the above; tells the clients */
+void task_set_state(struct task *task, const char *state); /* one of the above; the clients get it */
 void task_refuse_all(struct task *task, tn_value error);   /* frees the task */
 void task_stop_all(struct task *task);                     /* frees the task */
 

@@ -213,7 +213,7 @@ static void on_run_end(void *user, tn_value report) {
     if (!task->started)
         task_refuse_all(task, tn_get(report, "error"));
     else if (serving_is(tn_get(report, "status"), "stopped") || tn_get(report, "started") != NULL)
-        task_stop_all(task); /* the run can be continued, or goes on and this user cannot follow it any more */
+        task_stop_all(task); /* the run can be continued, or this user cannot follow it any more */
     else
         serving_items_end(task->items, report);
 }

@@ -200,7 +200,7 @@ static tn_value camel_name(const char *name, uint64_t length) {
     return tn_text_finish(&text);
 }
 
-/* The object with the names of its own members in lowerCamelCase: new. What is not an object stays as it is. */
+/* The object with the names of its members in lowerCamelCase: new. What is not an object stays as it is. */
 static tn_value with_camel_names(tn_value object) {
     tn_builder *builder = NULL;
     tn_value key, member;
