@@ -4,7 +4,7 @@
 #include "a2a_server.h"
 
 #define VERSION   "0.1.0"
-#define CARD_AGE  "public, max-age=60"
+#define CARD_AGE  "private, max-age=60" /* a card needs a key */
 #define MODES_IN  "[\"text/plain\", \"application/json\", \"image/*\", \"audio/*\", \"video/*\", \"application/pdf\"]"
 #define MODES_OUT "[\"text/plain\", \"application/json\"]"
 
@@ -76,8 +76,8 @@ static void reply_card(struct exchange *exchange, tn_value card) {
     char etag[24];
     for (uint64_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)chars[i]) * UINT64_C(1099511628211);
     (void)snprintf(etag, sizeof etag, "\"%016llx\"", (unsigned long long)hash);
-    tn_value response = tn_build("{s:i, s:{s:s, s:s}, s:v}", "status", 200, "headers", "Cache-Control", CARD_AGE,
-                                 "ETag", etag, "json", card);
+    tn_value response = tn_build("{s:i, s:{s:s, s:s, s:s}, s:v}", "status", 200, "headers", "Cache-Control", CARD_AGE,
+                                 "Vary", "A2A-Version", "ETag", etag, "json", card);
     (void)exchange->a2a->serving.server->respond(tn.host, exchange->number, response);
     tn_release(response);
     tn_release(text);

@@ -159,15 +159,25 @@ static void pump(struct push *push) {
 
 /* ---- What is sent ---- */
 
+/* True if so many bytes more would be too many. Above the half of all, each user has an eighth. */
+static bool is_full(const struct task *owner, uint64_t length) {
+    const struct a2a *a2a = owner->a2a;
+    uint64_t of_owner = length;
+    if (a2a->push_queued + length <= PUSH_QUEUED_MAX / 2) return false;
+    for (const struct task *task = a2a->tasks; task != NULL; task = task->next)
+        for (const struct push *push = task->pushes; push != NULL; push = push->next)
+            if (push->queued > 0 && strcmp(task->owner, owner->owner) == 0) of_owner += push->queued;
+    return a2a->push_queued + length > PUSH_QUEUED_MAX || of_owner > PUSH_QUEUED_MAX / 8;
+}
+
 /* Takes the body. The oldest notifications give way to newer ones. */
 static void enqueue(struct push *push, tn_value body) {
     struct a2a *a2a = push->task->a2a;
     uint64_t length = 0;
     (void)tn_chars(body, &length);
-    while (tn.value->count(push->queue) > 0 &&
-           (tn.value->count(push->queue) >= PUSH_QUEUE_MAX || a2a->push_queued + length > PUSH_QUEUED_MAX))
+    while (tn.value->count(push->queue) >= PUSH_QUEUE_MAX || (push->queued > 0 && is_full(push->task, length)))
         take_first(push);
-    if (body == NULL || length > PUSH_BODY_MAX || a2a->push_queued + length > PUSH_QUEUED_MAX) {
+    if (body == NULL || length > PUSH_BODY_MAX || is_full(push->task, length)) {
         tn_release(body);
         return;
     }

@@ -17,7 +17,7 @@
 #define PUSH_TOKEN_MAX   1024u
 #define PUSH_SECRET_MAX  4096u        /* bytes of the credentials */
 #define PUSH_QUEUE_MAX   32u          /* notifications that wait, of one configuration */
-#define PUSH_BODY_MAX    (4u << 20)   /* bytes of a notification */
+#define PUSH_BODY_MAX    (1u << 20)   /* bytes of a notification */
 #define PUSH_QUEUED_MAX  (64u << 20)  /* bytes of all that wait */
 #define PUSH_OWNER_MAX   8u           /* of them for one user */
 #define PUSH_FAILURES    3u           /* notifications one after the other; then the configuration is deleted */

@@ -128,13 +128,9 @@ static void on_delete(struct exchange *exchange, struct task *task, tn_value err
         return;
     }
     struct push *push = push_find(task, id);
-    tn_value result = exchange->old ? tn_null() : tn_build("{}");
-    if (push == NULL) { /* deleted before */
-        exchange_reply(exchange, RESULT_OTHER, result);
-        return;
-    }
-    push_remove(push);
-    save_and_reply(exchange, task, result);
+    if (push != NULL) push_remove(push);
+    save_and_reply(exchange, task,
+                   exchange->old ? tn_null() : tn_build("{}")); /* an earlier one may have failed here */
 }
 
 void push_delete_begin(struct exchange *exchange) { load(exchange, on_delete); }

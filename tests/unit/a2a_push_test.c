@@ -136,11 +136,40 @@ static void test_fairness(void **state) {
     assert_int_equal(open_requests(), 0);
 }
 
+/* What one user's addresses do not take does not cost another user a notification. */
+static void test_memory(void **state) {
+    struct a2a a2a = {.serving = {.server = &server}, .http = &http};
+    static const char *const owners[] = {"ada", "bob"};
+    tn_value event = NULL;
+    char *text = calloc(1, PUSH_BODY_MAX + 1);
+    (void)state;
+    assert_non_null(text);
+    memset(text, 'x', PUSH_BODY_MAX - 100);
+    event = tn_build("{s:s}", "artifactUpdate", text);
+    for (int i = 0; i < 4; i++) {
+        char id[16];
+        (void)snprintf(id, sizeof id, "t%d", i);
+        struct task *task = task_new(&a2a, 1, owners[i == 3], id, "c", "g");
+        add_push(task, "a", false);
+        for (int k = 0; k < 40; k++) task_notify(task, event);
+        if (i == 0) assert_true(task->pushes->queued > PUSH_QUEUED_MAX / 8);
+        if (i == 3) assert_true(tn.value->count(task->pushes->queue) >= 8); /* an eighth is 8 MiB */
+        assert_true(a2a.push_queued <= PUSH_QUEUED_MAX);
+    }
+    free(text);
+    tn_release(event);
+    tn_release(sent);
+    sent = NULL;
+    tasks_free(&a2a);
+    assert_int_equal(a2a.push_queued, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_notifications),
         cmocka_unit_test(test_fairness),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
