@@ -30,8 +30,8 @@ static bool is_of_key(const struct web_caller *caller, const struct access_key *
 }
 
 static const struct access_key *key_of(const struct web_caller *caller) {
-    const struct access_key *key = access_find(caller->web->access, caller->key);
-    return is_of_key(caller, key) ? key : NULL;
+    const struct access_key like = {.name = caller->key, .scope = caller->scope, .owner = caller->owner};
+    return access_find_same(caller->web->access, &like);
 }
 
 static int32_t caller_check(void *user, const struct method *method, struct error *error) {

@@ -59,9 +59,10 @@ struct web_request {
     struct buffer body;        /* what has arrived of a body that is given as a whole */
     int64_t length, limit;     /* of the body: as declared (-1: unknown); allowed */
     char id[WEB_ID_TEXT];
-    char *key;           /* name of the key; NULL: none */
-    struct key_use *use; /* of the key; NULL: none */
-    char *origin;        /* for Access-Control-Allow-Origin; NULL: none */
+    char *key;                /* name of the key; NULL: none */
+    struct access_wait *wait; /* authenticators are asked who it is; NULL: they are not */
+    struct key_use *use;      /* of the key; NULL: none */
+    char *origin;             /* for Access-Control-Allow-Origin; NULL: none */
     struct web_request *stream_next,
         **stream_link;           /* event streams, for keep-alive; the link is NULL for other requests */
     struct loop_work later;      /* reports TN_SERVER_DRAIN */
@@ -122,8 +123,17 @@ void web_requests_end(struct web *web, const struct plugin *plugin);
 void web_requests_drain(struct web *web);
 void web_requests_free(struct web *web);
 
-/* web_check.c: everything that is checked before the plugin gets a request. False: it was refused. */
+/*
+ * web_check.c: everything that is checked before the plugin gets a request. False: it was refused, or it is not known
+ * yet who it is: then web_request_admit is called later.
+ */
 bool web_request_check(struct web_request *request);
+/* web_request.c: it has passed the checks; its body is received, or the plugin called. */
+void web_request_admit(struct web_request *request);
+/* web_key.c: sets `caller` of the event. False: it was refused, or an authenticator is asked. */
+bool web_check_key(struct web_request *request);
+/* web_check.c: the checks after web_check_key. */
+bool web_check_rest(struct web_request *request);
 /* The headers for a plugin, a new reference; `keyless`: without those that have a key. */
 tn_value web_shown_headers(const struct web_request *request, bool keyless);
 /* Calls the plugin, or answers a route of the host itself. */
