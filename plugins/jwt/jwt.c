@@ -144,6 +144,15 @@ static int32_t TN_ABI jwt_cancel(void *self, uint64_t number) {
     return TN_STALE;
 }
 
+static tn_value TN_ABI jwt_issuers(void *self) {
+    const struct plugin *plugin = self;
+    tn_builder *builder = tn_builder_new();
+    tn.value->begin(builder, TN_ARRAY);
+    for (size_t i = 0; i < plugin->count; i++) tn_put_text(builder, NULL, plugin->issuers[i].name);
+    tn.value->end(builder);
+    return tn_finish(builder);
+}
+
 /* ---- Life ---- */
 
 static void jwt_close(struct plugin *plugin) {
@@ -181,7 +190,8 @@ static int32_t TN_ABI jwt_init(void *self, tn_value config) {
 static void TN_ABI jwt_deinit(void *self) { jwt_close(self); }
 
 static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), jwt_init, NULL, jwt_deinit};
-static const tn_authenticator_draft authenticator = {sizeof(tn_authenticator_draft), jwt_check, jwt_cancel};
+static const tn_authenticator_draft authenticator = {sizeof(tn_authenticator_draft), jwt_check, jwt_cancel,
+                                                      jwt_issuers};
 
 static const void *TN_ABI jwt_get(void *self, const char *id) {
     (void)self;

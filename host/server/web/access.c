@@ -289,6 +289,8 @@ bool access_is_empty(const struct access *access) {
     return access_users_is_empty(access->users);
 }
 
+tn_value access_issuers(const struct access *access) { return access_users_issuers(access->users); }
+
 const struct access_key *access_check(const struct access *access, const char *text, size_t length) {
     unsigned char hash[ACCESS_HASH_BYTES];
     access_secret_hash(text, length, hash);

@@ -44,6 +44,8 @@ struct access_key {
 struct access *access_new(struct server *server, char **generated, struct error *error);
 void access_free(struct access *access);           /* NULL is allowed */
 bool access_is_empty(const struct access *access); /* no key can be used now, and there is no authenticator */
+/* [text, …]: the OAuth issuers whose tokens are accepted; borrowed; NULL: none. */
+tn_value access_issuers(const struct access *access);
 /*
  * The key with this text, borrowed until it is revoked; keep its name, and look again with access_find. NULL: there is
  * no such key, it is revoked or expired. The time that it takes does not depend on which keys there are.

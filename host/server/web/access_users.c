@@ -30,6 +30,7 @@ struct access_users {
     struct authenticator authenticators[CONFIG_AUTHENTICATORS_MAX];
     size_t count, waiting;
     struct access_tokens *tokens;
+    tn_value issuers; /* [text, …]; NULL: none */
 };
 
 struct access_wait {
@@ -70,6 +71,21 @@ static int32_t choose_plugin(struct registry *registry, const char *name, struct
     return status;
 }
 
+static void add_issuers(struct access_users *users, struct plugin *plugin, const tn_authenticator_draft *vtable) {
+    void *before = interface_enter(plugin);
+    tn_value issuers = vtable->issuers(plugin_self(plugin));
+    interface_leave(plugin, before);
+    for (size_t i = 0; value_is(issuers, TN_ARRAY) && i < value_count(issuers); i++) {
+        tn_value issuer = value_at(issuers, i);
+        size_t length = 0;
+        if (!value_is(issuer, TN_STRING) || value_count(users->issuers) >= ACCESS_ISSUERS_MAX) continue;
+        (void)value_chars(issuer, &length);
+        if (length == 0 || length > ACCESS_ISSUER_MAX) continue;
+        users->issuers = value_push_take(users->issuers ? users->issuers : value_array(), value_ref(issuer));
+    }
+    value_unref(issuers);
+}
+
 static int32_t add_authenticator(struct access_users *users, struct registry *registry, const char *name,
                                  struct error *error) {
     struct plugin *plugin;
@@ -77,13 +93,14 @@ static int32_t add_authenticator(struct access_users *users, struct registry *re
     if (status == TN_OK) status = plugin_load(plugin, error);
     if (status != TN_OK) return status;
     const tn_authenticator_draft *vtable = plugin_interface(plugin, TN_AUTHENTICATOR_DRAFT);
-    if (!vtable || vtable->size != sizeof *vtable || !vtable->check || !vtable->cancel)
+    if (!vtable || vtable->size != sizeof *vtable || !vtable->check || !vtable->cancel || !vtable->issuers)
         return error_set(error, TN_UNSUPPORTED, "PLUGIN_INVALID",
                          "%s: plugin `%s`: its interface of an authenticator does not match this host; rebuild the "
                          "plugin",
                          plugin_path(plugin), plugin_id(plugin));
     plugin_ref(plugin);
     users->authenticators[users->count++] = (struct authenticator){plugin, vtable};
+    add_issuers(users, plugin, vtable);
     return TN_OK;
 }
 
@@ -105,10 +122,13 @@ void access_users_free(struct access_users *users) {
     if (!users) return;
     for (size_t i = 0; i < users->count; i++) plugin_unref(users->authenticators[i].plugin);
     access_tokens_free(users->tokens);
+    value_unref(users->issuers);
     mem_free(users);
 }
 
 bool access_users_is_empty(const struct access_users *users) { return users->count == 0; }
+
+tn_value access_users_issuers(const struct access_users *users) { return users->issuers; }
 
 /* ---- Users ---- */
 

@@ -15,6 +15,8 @@
 #define ACCESS_TOKENS_MAX      20000u /* tokens that are kept, of all users */
 #define ACCESS_USER_TOKENS_MAX 64u    /* of one user */
 #define ACCESS_USER_NAME_MAX   200u   /* bytes of `PLUGIN:OWNER` */
+#define ACCESS_ISSUERS_MAX     64u    /* issuers of all plugins that clients are told */
+#define ACCESS_ISSUER_MAX      2048u  /* bytes of one */
 
 struct access_users;
 
@@ -25,6 +27,7 @@ struct access_users;
 struct access_users *access_users_new(struct server *server, tn_value names, tn_value limits, struct error *error);
 void access_users_free(struct access_users *users); /* NULL is allowed */
 bool access_users_is_empty(const struct access_users *users);
+tn_value access_users_issuers(const struct access_users *users); /* borrowed; NULL: none */
 /* The user with the token of this hash, if it was checked lately and has not expired; NULL: ask. */
 const struct access_key *access_users_check(struct access_users *users, const unsigned char *hash);
 /* The user with this name, scope and owner, who has a token that has not expired; or NULL. */

@@ -179,6 +179,9 @@ static void event_begin(struct web_request *request, const struct web_path *path
     event = value_set_take(event, "query", query);
     event = value_set_take(
         event, "origin", value_format("%s://%s", secure && value_to_bool(secure) ? "https" : "http", host ? host : ""));
+    tn_value issuers = access_issuers(request->web->access);
+    if (issuers && request->route->scope == WEB_SCOPE_NONE)
+        event = value_set_take(event, "issuers", value_ref(issuers));
     request->event = event;
 }
 

@@ -33,7 +33,8 @@
  *                      caller?: {number, name, owner, scope}, body? bytes, json?}: first, and once. `id` names the
  *                      request in the log. `json` is the body if its type is JSON; malformed JSON was refused with 400.
  *                      `caller` is absent only with the scope "none"
- *                      `body` is absent then. `headers` do not contain the key
+ *                      `body` is absent then. With that scope there is issuers? [TEXT, …]: the OAuth issuers whose
+ *                      tokens the host accepts (`serve: {authenticators}`). `headers` do not contain the key
  *   TN_SERVER_BODY     bytes, with body.stream: the next part; TN_SERVER_BODY_END: NULL
  *   TN_SERVER_ROOM     NULL: after TN_SERVER_FULL, the client has taken what waited; write more
  *   TN_SERVER_MESSAGE  TEXT or bytes: a WebSocket message

@@ -108,7 +108,14 @@ static int32_t TN_ABI check_cancel(void *self, uint64_t number) {
     return TN_OK;
 }
 
-static const tn_authenticator_draft authenticator = {sizeof(tn_authenticator_draft), check_token, check_cancel};
+static tn_value TN_ABI issuers(void *self) {
+    (void)self;
+    say_line("names issuers", 2, "", 0);
+    return from_json("[\"https://museum.example\",\"https://other.example\"]");
+}
+
+static const tn_authenticator_draft authenticator = {sizeof(tn_authenticator_draft), check_token, check_cancel,
+                                                     issuers};
 
 /* ---- The server ---- */
 

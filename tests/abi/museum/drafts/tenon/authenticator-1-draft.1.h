@@ -15,8 +15,8 @@
  *   owner       whom everything belongs to that the user creates: 1 to 32 characters of a-z, 0-9, `.`, `_` and `-`, the
  *               first a letter or a digit. Two users must never have the same
  *   scope       "read", "run" or "admin"
- *   expires_at  seconds since 1970 UTC. From then on the token is refused, and the streams of the user end unless
- *               another token of the same owner and scope is valid
+ *   expires_at  seconds since 1970 UTC. From then on the token is refused, and within a second the subscriptions of the
+ *               user end with PERMISSION_DENIED, unless another token of the same owner and scope is valid. Runs go on
  *
  * The host keeps identities until they expire, and asks again about a token after TN_AUTHENTICATOR_FRESH_MS. It keeps
  * a hash of the token, not the token. Refusals are not kept. The code of a refusal:
@@ -58,6 +58,11 @@ typedef struct tn_authenticator_draft {
                          uint64_t *number);
     /* The handler is not called any more. TN_STALE: it was called already. */
     int32_t TN_FN(cancel)(void *self, uint64_t number);
+    /*
+     * [TEXT, …], a new reference: the OAuth 2 issuers whose tokens it accepts, which protocols tell their clients
+     * (TN_SERVER_REQUEST in tenon/server.h). Called once, after init. NULL: none.
+     */
+    tn_value TN_FN(issuers)(void *self);
 } tn_authenticator_draft;
 
 #ifdef __cplusplus
