@@ -191,7 +191,7 @@ static void TN_ABI jwt_deinit(void *self) { jwt_close(self); }
 
 static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), jwt_init, NULL, jwt_deinit};
 static const tn_authenticator_draft authenticator = {sizeof(tn_authenticator_draft), jwt_check, jwt_cancel,
-                                                      jwt_issuers};
+                                                     jwt_issuers};
 
 static const void *TN_ABI jwt_get(void *self, const char *id) {
     (void)self;

@@ -26,7 +26,7 @@ enum key_result { KEY_VALID, KEY_WRONG, KEY_UNKNOWN };
 struct key_set;
 
 bool key_algorithm_is_known(const char *alg);
-/* The keys that can be used; NULL if it is no key set. */
+/* The keys that can be used; NULL if it is not a key set. */
 struct key_set *key_set_read(tn_value json);
 void key_set_free(struct key_set *set);
 size_t key_set_count(const struct key_set *set);

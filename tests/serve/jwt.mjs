@@ -3,37 +3,14 @@
 //
 //     node jwt.mjs TENON WHOAMI.so
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import crypto from "node:crypto";
 import fs from "node:fs";
 import http from "node:http";
+import { base64url, kinds, makeKey, now, publicJwk, serve, sign, writeGraph } from "./jwt_parts.mjs";
 
 const [tenon, whoami] = process.argv.slice(2);
-const base64url = (data) => Buffer.from(data).toString("base64url");
-
-// ---- Keys ----
-
-const kinds = {
-  RS256: ["rsa", { modulusLength: 2048 }], RS384: ["rsa", { modulusLength: 2048 }], RS512: ["rsa", { modulusLength: 2048 }],
-  PS256: ["rsa", { modulusLength: 2048 }], ES256: ["ec", { namedCurve: "P-256" }], ES384: ["ec", { namedCurve: "P-384" }],
-  EdDSA: ["ed25519", {}],
-};
-const makeKey = (alg, kid = alg, kind = kinds[alg]) => ({ alg, kid, ...crypto.generateKeyPairSync(...kind) });
-const publicJwk = (key, more = {}) => ({ ...key.publicKey.export({ format: "jwk" }), kid: key.kid, use: "sig", ...more });
-
-function sign(alg, key, text) {
-  const hash = "sha" + alg.slice(2);
-  if (alg === "EdDSA") return crypto.sign(null, text, key);
-  if (alg.startsWith("HS")) return crypto.createHmac(hash, key).update(text).digest();
-  if (alg.startsWith("ES")) return crypto.sign(hash, text, { key, dsaEncoding: "ieee-p1363" });
-  if (alg.startsWith("PS"))
-    return crypto.sign(hash, text, { key, padding: crypto.constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 });
-  return crypto.sign(hash, text, key);
-}
-
 // ---- The issuer ----
 
-const now = () => Math.floor(Date.now() / 1000);
 const issuer = { fetches: 0, configurations: 0, keys: [], away: false, hold: null, configuration: {} };
 const server = http.createServer(async (request, response) => {
   if (issuer.hold) await issuer.hold;
@@ -52,12 +29,7 @@ const iss = `http://127.0.0.1:${server.address().port}`;
 
 // ---- The host ----
 
-fs.writeFileSync("hello.yaml", `version: "1.0"
-agent: {name: hello}
-channels: [{name: name, type: last_value}]
-nodes: [{id: a, type: set, config: {values: {name: "1"}}}]
-edges: [{from: START, to: a}, {from: a, to: END}]
-`);
+writeGraph("hello");
 fs.writeFileSync("tenon.yaml", `store: sqlite
 log: info
 plugins:
@@ -72,18 +44,8 @@ plugins:
         - {issuer: "http://127.0.0.1:1", audience: tenon}
 serve: {protocols: [whoami], authenticators: jwt, tls: false}
 `);
-let log = "";
-const host = spawn(tenon, ["serve", "hello.yaml", "--address", "0.0.0.0", "--port", "0"], { stdio: ["ignore", "ignore", "pipe"] });
-const ended = new Promise((done) => host.on("exit", (code) => done(code)));
-const web = await new Promise((done, fail) => {
-  ended.then(() => fail(new Error(`the host has ended: ${log}`)));
-  host.stderr.on("data", (data) => {
-    log += data;
-    const found = /tenon: (http:\S+) serves/.exec(log);
-    if (found) done(found[1].replace("0.0.0.0", "127.0.0.1"));
-  });
-});
-assert(!log.includes("tenon: key"), "a key was generated");
+const host = await serve(tenon, ["hello.yaml", "--address", "0.0.0.0"]), web = host.web;
+assert(!host.log.includes("tenon: key"), "a key was generated");
 
 async function ask(token, { path = "/whoami", headers = { authorization: `Bearer ${token}` } } = {}) {
   const response = await fetch(web + path, { headers });
@@ -93,7 +55,7 @@ async function ask(token, { path = "/whoami", headers = { authorization: `Bearer
 }
 async function expect(status, token, what, options) {
   const answer = await ask(token, options);
-  assert.equal(answer.status, status, `${what}: ${JSON.stringify(answer.json)}\n${log}`);
+  assert.equal(answer.status, status, `${what}: ${JSON.stringify(answer.json)}\n${host.log}`);
   return answer;
 }
 
@@ -218,7 +180,7 @@ server.closeAllConnections();
 await expect(200, withKey(next, { sub: "away 2" }), "after the issuer has ended");
 
 host.kill("SIGTERM");
-assert.equal(await ended, 0, log);
-assert(!/Sanitizer|runtime error:/.test(log), log);
-for (const secret of [text, signature, again]) assert(!log.includes(secret), "the log has a token");
+assert.equal(await host.ended, 0, host.log);
+assert(!/Sanitizer|runtime error:/.test(host.log), host.log);
+for (const secret of [text, signature, again]) assert(!host.log.includes(secret), "the log has a token");
 console.log("ok");

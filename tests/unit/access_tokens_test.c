@@ -61,7 +61,7 @@ static void are_found_by_hash_and_by_user(void **state) {
     assert_null(found("jwt:ada", "ada", METHOD_RUN, 100)); /* it has expired */
     assert_null(found("jwt:ada", "ada", METHOD_READ, 99));
     assert_null(found("jwt:ada", "bob", METHOD_RUN, 99));
-    assert_null(found("jwt:ada", NULL, METHOD_RUN, 99)); /* the operator has no owner, and is no user */
+    assert_null(found("jwt:ada", NULL, METHOD_RUN, 99)); /* the operator has no owner */
     assert_null(found("ada", "ada", METHOD_RUN, 99));
     put(3, "ada", METHOD_RUN, 300);
     assert_ptr_equal(found("jwt:ada", "ada", METHOD_RUN, 200), got(3)); /* another token of the same user */

@@ -130,6 +130,9 @@ static void are_refused_when_the_key_is_revoked(void **state) {
     assert_int_equal(request_as(root, "run/list", "{}", NULL), TN_OK);
     expect_in(next_result(), "\"PERMISSION_DENIED\"");
     assert_int_equal(interface_host.unsubscribe(protocol, events_of), TN_STALE);
+    assert_int_equal(request_as(root, "run/cancel", "{\"run_id\":\"none\"}", NULL),
+                     TN_OK); /* what it has started ends */
+    expect_in(next_result(), "NOT_FOUND");
 }
 
 static void have_a_limit_of_open_requests(void **state) {

@@ -146,10 +146,10 @@ static void are_refused(void **state) {
     expect_header(sent_count, "www-authenticate", "Bearer realm=\"tenon\", error=\"insufficient_scope\"");
     expect_refused(ask("UNAVAILABLE"), 503, "cannot be checked now");
     expect_refused(ask("FAILS"), 503, "cannot be checked now");
-    expect_refused(ask("Wrong"), 503, "cannot be checked now"); /* an identity with a capital letter is none */
-    expect_refused(ask("root"), 503, "cannot be checked now");  /* nor one with another scope */
+    expect_refused(ask("Wrong"), 503, "cannot be checked now"); /* owners have no capital letters */
+    expect_refused(ask("root"), 503, "cannot be checked now");  /* `everything` is not a scope */
     assert_int_equal(asked[1], 0);
-    expect_refused(ask("z"), 401, "UNAUTHORIZED"); /* known to nobody: the last one says so */
+    expect_refused(ask("z"), 401, "UNAUTHORIZED"); /* the last one does not know it either */
     assert_int_equal(asked[1], 1);
 }
 
@@ -217,7 +217,16 @@ static void are_cancelled(void **state) {
     pass(3000);
     expect_refused(number, 503, "cannot be checked now");
     assert_int_equal(cancelled, 2);
-    number = ask("later, and the plugin of the path has ended meanwhile");
+    number = ask("later and the host drains meanwhile");
+    web_drain(web);
+    pass(10);
+    expect_refused(number, 503, "DRAINING");
+    assert_int_equal(cancelled, 3);
+}
+
+static void end_with_the_plugin_of_the_path(void **state) {
+    uint64_t number = ask("later and the plugin of the path has ended meanwhile");
+    (void)state;
     interface_server_ended(plugin_of(protocol));
     answer_identity(&pending, "ada", "run");
     pass(10);
@@ -252,8 +261,7 @@ static void have_a_limit(void **state) {
 static uint64_t subscribe_as(uint64_t caller) {
     uint64_t number = 0;
     tn_value value = served_json("{\"events\":[\"run/started\"]}");
-    assert_int_equal(
-        interface_server.subscribe_as(protocol, caller, value, on_result, event_prefix, &number), TN_OK);
+    assert_int_equal(interface_server.subscribe_as(protocol, caller, value, on_result, event_prefix, &number), TN_OK);
     value_unref(value);
     pass(10);
     expect_text(&results, "");
@@ -346,6 +354,7 @@ int main(void) {
         CASE(open_routes_do_not_need_them),
         CASE(wait_for_an_answer),
         CASE(are_cancelled),
+        CASE(end_with_the_plugin_of_the_path),
         CASE(have_a_limit),
         CASE(lose_what_is_open_when_their_token_expires),
         CASE(keep_it_by_another_token),

@@ -133,7 +133,7 @@ static int32_t guarded_listen(void *self, tn_value options, tn_http_server_handl
     static int32_t guarded_##name parameters {                                                                         \
         struct guarded *guarded = self, *before = guard_enter(guarded);                                                \
         self = guarded->inner->self;                                                                                   \
-        int32_t status = guarded->inner_##of->name arguments;                                                           \
+        int32_t status = guarded->inner_##of->name arguments;                                                          \
         guard_leave(before);                                                                                           \
         return status;                                                                                                 \
     }
@@ -144,16 +144,17 @@ GUARDED(http_server, receive, (void *self, uint64_t request, uint64_t limit), (s
 GUARDED(http_server, pause, (void *self, uint64_t request), (self, request))
 GUARDED(http_server, resume, (void *self, uint64_t request), (self, request))
 GUARDED(http_server, respond,
-               (void *self, uint64_t request, int32_t status_code, tn_value headers, const void *data, uint64_t length,
-                int32_t more),
-               (self, request, status_code, headers, data, length, more))
-GUARDED(http_server, write, (void *self, uint64_t request, const void *data, uint64_t length), (self, request, data, length))
+        (void *self, uint64_t request, int32_t status_code, tn_value headers, const void *data, uint64_t length,
+         int32_t more),
+        (self, request, status_code, headers, data, length, more))
+GUARDED(http_server, write, (void *self, uint64_t request, const void *data, uint64_t length),
+        (self, request, data, length))
 GUARDED(http_server, finish, (void *self, uint64_t request), (self, request))
 GUARDED(http_server, accept, (void *self, uint64_t request, tn_value headers), (self, request, headers))
 GUARDED(http_server, send, (void *self, uint64_t request, const void *data, uint64_t length, int32_t text),
-               (self, request, data, length, text))
+        (self, request, data, length, text))
 GUARDED(http_server, close, (void *self, uint64_t request, int32_t code, const char *reason, uint64_t length),
-               (self, request, code, reason, length))
+        (self, request, code, reason, length))
 GUARDED(http_server, abort, (void *self, uint64_t request), (self, request))
 
 void guard_http_server_wrap(struct guarded *guarded) {

@@ -67,7 +67,7 @@ typedef void access_done(void *user, enum access_answer answer, const struct acc
 struct access_wait;
 /*
  * Asks the authenticators about a text that access_check does not know. `done` is called once, not inside of this
- * function. NULL: there is nobody to ask, so the text is wrong. Cancel it before access_free.
+ * function. NULL: there is no authenticator, so the text is wrong. Cancel it before access_free.
  */
 struct access_wait *access_ask(const struct access *access, const char *text, size_t length, access_done *done,
                                void *user);

@@ -1,7 +1,8 @@
 /*
  * access_tokens.c - two hash tables with chains, and the order of age.
  *
- * The first bytes of a SHA-256 are the bucket of a token: nobody can choose tokens that are valid and in one bucket.
+ * The first bytes of a SHA-256 are the bucket of a token: a client cannot choose valid tokens that are all in one
+ * bucket.
  */
 #include "host/server/web/access_tokens.h"
 #include "adl/value/memory.h"

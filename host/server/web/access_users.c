@@ -41,7 +41,7 @@ struct access_wait {
     uint64_t number; /* of its check; 0: none is open */
     bool answered, next;
     enum access_answer answer;
-    struct loop_work work; /* goes on after an answer */
+    struct loop_work work; /* continues after an answer */
     struct loop_timer timer;
     unsigned char hash[ACCESS_HASH_BYTES];
     size_t length;
@@ -156,7 +156,7 @@ static bool read_scope(tn_value word, enum method_scope *scope) {
     return false;
 }
 
-/* False: an authenticator has returned what is no identity. */
+/* False: an authenticator has returned an identity that is not valid. */
 static bool remember(const struct access_wait *wait, tn_value identity) {
     struct access_users *users = wait->users;
     const struct plugin *plugin = users->authenticators[wait->at].plugin;

@@ -15,7 +15,7 @@
 #define ACCESS_TOKENS_MAX      20000u /* tokens that are kept, of all users */
 #define ACCESS_USER_TOKENS_MAX 64u    /* of one user */
 #define ACCESS_USER_NAME_MAX   200u   /* bytes of `PLUGIN:OWNER` */
-#define ACCESS_ISSUERS_MAX     64u    /* issuers of all plugins that clients are told */
+#define ACCESS_ISSUERS_MAX     64u    /* issuers of all plugins, for metadata */
 #define ACCESS_ISSUER_MAX      2048u  /* bytes of one */
 
 struct access_users;

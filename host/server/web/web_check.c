@@ -142,7 +142,7 @@ static bool check_room(struct web_request *request) {
     const struct web *web = request->web;
     if (request->route->answer) return true;
     if (web->draining)
-        web_refuse_format(request, 503, "DRAINING", "the server is about to end; try again later");
+        web_refuse_drain(request);
     else if (web->open > web->open_max)
         web_refuse_format(request, 503, "LIMIT",
                           "the server has %zu open requests, which is the limit; try again later", web->open_max);

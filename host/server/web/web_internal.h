@@ -145,6 +145,7 @@ bool web_request_take_body(struct web_request *request);
 
 /* web_refuse.c */
 void web_refuse(struct web_request *request, const struct web_refusal *refusal);
+void web_refuse_drain(struct web_request *request);
 void web_refuse_format(struct web_request *request, int status, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -115,10 +115,15 @@ void web_request_deliver(struct web_request *request, int32_t event, tn_value va
 /* Work that a function of tenon.server has left, because it must not call the handler. */
 static void request_on_later(struct loop_work *work) {
     struct web_request *request = CONTAINER_OF(work, struct web_request, later);
-    if (request->web->draining && !request->drained) {
-        request->drained = true;
-        web_request_deliver(request, TN_SERVER_DRAIN, NULL);
+    if (!request->web->draining || request->drained) return;
+    request->drained = true;
+    if (request->wait) { /* an authenticator may need longer than the drain */
+        access_wait_cancel(request->wait);
+        request->wait = NULL;
+        web_refuse_drain(request);
+        return;
     }
+    web_request_deliver(request, TN_SERVER_DRAIN, NULL);
 }
 
 static void request_on_body(struct web_request *request, tn_value bytes) {

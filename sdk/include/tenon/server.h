@@ -123,9 +123,9 @@ typedef struct tn_server_draft {
     /*
      * As tn_host_1.request and subscribe, for the user `caller`, a `number` of a request's `caller`. cancel, pause,
      * resume and unsubscribe of tn_host_1 take the numbers that these return. The plugin's effects must allow the
-     * method. A caller may be used until the plugin ends, also after the request; when its key is revoked, calls fail
-     * with PERMISSION_DENIED. What a method starts has the rights that the operator gave to the graph, not those of
-     * this plugin. TN_STALE: no such caller.
+     * method. A caller may be used until the plugin ends, also after the request; when its key is revoked or
+     * has expired, calls other than run/cancel fail with PERMISSION_DENIED. What a method starts has the rights that
+     * the operator gave to the graph, not those of this plugin. TN_STALE: no such caller.
      */
     int32_t TN_FN(request_as)(const tn_host *host, uint64_t caller, const char *method, uint64_t length,
                               tn_value params, tn_host_handler handler, void *user, uint64_t *request);

@@ -1,10 +1,14 @@
-# Users by JSON Web Tokens: tests/serve/jwt.mjs is the issuer and the client.
+# Users by JSON Web Tokens: tests/serve/jwt.mjs and jwt_hostile.mjs are the issuers and the clients.
 [ -e "$BINARY/lib/tenon/plugins/jwt.so" ] || skips "built without the HTTP server"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ] || skips "built without the SQLite store"
 command -v node >"$work/node" || skips "no Node.js"
 TENON_PRELOAD= run timeout 120 node "$SOURCE/tests/serve/jwt.mjs" "$TENON" "$BINARY/tests/serve/whoami.so"
 expect_code 0 && expect_in out ok
+mkdir hostile && cd hostile
+TENON_PRELOAD= run timeout 120 node "$SOURCE/tests/serve/jwt_hostile.mjs" "$TENON" "$BINARY/tests/serve/whoami.so"
+expect_code 0 && expect_in out ok
+cd ..
 
 # ---- Settings that cannot be used ----
 printf 'version: "1.0"\nagent: {name: hello}\nchannels: [{name: n, type: last_value}]\nnodes: [{id: a, type: set, config: {values: {n: "1"}}}]\nedges: [{from: START, to: a}, {from: a, to: END}]\n' >hello.yaml
