@@ -138,6 +138,21 @@ static void are_asked_about_one_after_the_other(void **state) {
     assert_int_not_equal(expect_user("bob", "first:bob"), ada);
 }
 
+static void are_known_by_a_subprotocol(void **state) {
+    (void)state;
+    route("{\"method\":\"GET\",\"path\":\"/v1/ws\",\"scope\":\"run\",\"websocket\":true}");
+    uint64_t number = get("/v1/ws", "{\"upgrade\":\"websocket\",\"connection\":\"Upgrade\","
+                                    "\"sec-websocket-protocol\":\"tenon, tenon.key.later\"}");
+    http_close(number, "client"); /* before there is an answer */
+    assert_int_equal(cancelled, 1);
+    number = get("/v1/ws", "{\"upgrade\":\"websocket\",\"connection\":\"Upgrade\","
+                           "\"sec-websocket-protocol\":\"tenon, tenon.key.ada\"}");
+    pass(10);
+    expect_text(&events, "REQUEST\n");
+    assert_int_equal(interface_server.accept(protocol, number, NULL), TN_OK);
+    expect_header(number, "sec-websocket-protocol", "tenon");
+}
+
 static void are_refused(void **state) {
     (void)state;
     expect_refused(ask("AUTH"), 401, "UNAUTHORIZED");
@@ -348,6 +363,7 @@ int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_each, close_each)
     const struct CMUnitTest tests[] = {
         CASE(are_asked_about_one_after_the_other),
+        CASE(are_known_by_a_subprotocol),
         CASE(are_refused),
         CASE(are_not_asked_about_keys),
         CASE(are_asked_about_again),

@@ -196,6 +196,7 @@ static bool check_head(struct web_request *request, const struct web_path *path)
                           WEB_QUERY_MAX);
         return false;
     }
+    if (!is_upgrade(request)) web_socket_forget_key(request);
     event_begin(request, path, query);
     return web_check_key(request) && web_check_rest(request);
 }
@@ -203,6 +204,7 @@ static bool check_head(struct web_request *request, const struct web_path *path)
 bool web_check_rest(struct web_request *request) {
     request->event = value_set_take(request->event, "headers", web_shown_headers(request, request->key != NULL));
     request->upgrade = is_upgrade(request);
+    web_socket_forget_key(request);
     return web_check_body(request);
 }
 
@@ -213,6 +215,7 @@ bool web_request_check(struct web_request *request) {
     if (body) (void)value_as_int(body, &length);
     request->length = length;
     request->head_only = strcmp(text_of(request->head, "method"), "HEAD") == 0;
+    web_socket_take_key(request);
     bool valid = web_path_read(&path, text_of(request->head, "path"));
     if (!valid)
         web_refuse_format(request, 400, "INVALID_INPUT",

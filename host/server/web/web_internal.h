@@ -60,6 +60,7 @@ struct web_request {
     int64_t length, limit;     /* of the body: as declared (-1: unknown); allowed */
     char id[WEB_ID_TEXT];
     char *key;                /* name of the key; NULL: none */
+    char *socket_key;         /* that a page has sent as a subprotocol, until it was checked; or NULL */
     struct access_wait *wait; /* authenticators are asked who it is; NULL: they are not */
     struct key_use *use;      /* of the key; NULL: none */
     char *origin;             /* for Access-Control-Allow-Origin; NULL: none */
@@ -72,6 +73,7 @@ struct web_request {
     int status;                  /* of the response; 0 before it */
     bool head_only;              /* HEAD: what the plugin writes is dropped */
     bool upgrade;                /* it may be accepted as a WebSocket */
+    bool keyed_socket;           /* socket_key was checked */
     bool refusing, responded, streams, finished, upgraded, full, aborted, drained, counted, json;
     const char *reason; /* why the host has ended it; NULL: it has not */
     const char *code;   /* of a refusal, for the log; NULL */
@@ -164,6 +166,9 @@ tn_value web_push_header(tn_value headers, const char *name, const char *text);
 void web_keep_streams_alive(struct web *web);
 
 /* web_socket.c */
+/* Sets socket_key if a subprotocol is a key, and removes it from the header. */
+void web_socket_take_key(struct web_request *request);
+void web_socket_forget_key(struct web_request *request);
 int32_t web_accept(struct web_request *request, const char *protocol);
 int32_t web_send(struct web_request *request, tn_value message);
 int32_t web_close(struct web_request *request, int32_t code, const char *reason);

@@ -28,10 +28,19 @@ static const char *bearer(const struct web_request *request) {
     return text + strspn(text, " ");
 }
 
+/* Where a key can be; those that are missing are NULL. */
+#define PLACES 3
+static void texts_of(const struct web_request *request, const char *texts[PLACES]) {
+    texts[0] = bearer(request);
+    texts[1] = header(request, "x-api-key");
+    texts[2] = request->socket_key;
+}
+
 static const struct access_key *key_of(const struct web_request *request, bool *given) {
-    const char *texts[] = {bearer(request), header(request, "x-api-key")};
+    const char *texts[PLACES];
     const struct access_key *key = NULL;
-    for (size_t i = 0; i < 2 && !key; i++) {
+    texts_of(request, texts);
+    for (size_t i = 0; i < PLACES && !key; i++) {
         if (!texts[i]) continue;
         *given = true;
         key = access_check(request->web->access, texts[i], strlen(texts[i]));
@@ -47,7 +56,9 @@ static void refuse_key(struct web_request *request, bool given) {
     refusal.message =
         given   ? "the key is not known, or it was revoked or has expired"
         : query ? "a key in a URL is not accepted, because URLs are logged; send it as `Authorization: Bearer KEY`"
-                : "a key is needed: send it as `Authorization: Bearer KEY` or `x-api-key: KEY`";
+                : "a key is needed: send it as `Authorization: Bearer KEY` or `x-api-key: KEY`, or, with the WebSocket "
+                  "of a "
+                  "page, as the subprotocol `tenon.key.KEY`";
     web_refuse(request, &refusal);
 }
 
@@ -117,8 +128,9 @@ static void on_user(void *user, enum access_answer answer, const struct access_k
 
 /* True if an authenticator is asked. */
 static bool ask_user(struct web_request *request) {
-    const char *texts[] = {bearer(request), header(request, "x-api-key")};
-    for (size_t i = 0; i < 2 && !request->wait; i++)
+    const char *texts[PLACES];
+    texts_of(request, texts);
+    for (size_t i = 0; i < PLACES && !request->wait; i++)
         if (texts[i]) request->wait = access_ask(request->web->access, texts[i], strlen(texts[i]), on_user, request);
     return request->wait != NULL;
 }

@@ -97,6 +97,7 @@ static void request_free(struct web_request *request) {
     value_unref(request->head);
     value_unref(request->event);
     value_unref(request->refusal);
+    web_socket_forget_key(request);
     mem_free(request->key);
     mem_free(request->origin);
     mem_free(request);

@@ -115,7 +115,10 @@ typedef struct tn_server_draft {
     int32_t TN_FN(abort)(const tn_host *host, uint64_t request);
     /* No BODY and no MESSAGE until flow(…, 1). */
     int32_t TN_FN(flow)(const tn_host *host, uint64_t request, int32_t on);
-    /* Completes an upgrade; `protocol` is one that the client has offered, or NULL. */
+    /*
+     * Completes an upgrade; `protocol` is one that the client has offered, or NULL. Pages send their key as one, which
+     * is not in `headers`; then the host selects `tenon` for NULL, because pages need one.
+     */
     int32_t TN_FN(accept)(const tn_host *host, uint64_t request, const char *protocol);
     /* A WebSocket message: TEXT or bytes. TN_OK or TN_SERVER_FULL. */
     int32_t TN_FN(send)(const tn_host *host, uint64_t request, tn_value message);
