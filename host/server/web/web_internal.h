@@ -97,6 +97,7 @@ struct web {
     struct web_origin origin;
     struct web_log *log;
     struct web_limits *limits;
+    struct web_budget *budget;
     tn_value config, listen; /* the section `serve`, or NULL; limits of http_server.h */
     struct web_request **buckets;
     size_t bucket_count, open, open_max;

@@ -28,6 +28,11 @@ struct key_use {
     int64_t day;         /* of the numbers below */
     int64_t tokens;
     double cost;
+    struct {
+        int64_t tokens;
+        double cost;
+    } unsaved, saving; /* parts of these numbers that the store does not have; that are being written */
+    bool has_budget;   /* the key has a limit of them */
     int64_t bodies;    /* bytes of bodies that are being received */
     uint64_t requests; /* since the start of the host */
     int64_t retry_ms;  /* of the last refusal */
@@ -125,8 +130,8 @@ static void day_begin(struct key_use *use) {
     int64_t day = wall_ms(use->limits) / DAY_MS;
     if (use->day == day) return;
     use->day = day;
-    use->tokens = 0;
-    use->cost = 0;
+    use->tokens = use->unsaved.tokens = use->saving.tokens = 0;
+    use->cost = use->unsaved.cost = use->saving.cost = 0;
 }
 
 static bool use_refuse(struct key_use *use, int64_t retry_ms, const char **what, const char *text) {
@@ -197,6 +202,7 @@ int32_t key_use_check(struct key_use *use, tn_value limits, const struct method 
     double cost = limit_of(limits, "cost_per_day");
     if (!starts_run(method)) return TN_OK;
     day_begin(use);
+    use->has_budget = tokens >= 0 || cost >= 0;
     int64_t tomorrow_ms = (use->day + 1) * DAY_MS - wall_ms(use->limits);
     if (runs >= 0 && use->runs >= runs) return run_refuse(use, 1000, "RATE_LIMITED", "active runs", runs, error);
     if (tokens >= 0 && (double)use->tokens >= tokens)
@@ -270,6 +276,13 @@ static int64_t tokens_of(tn_value usage) {
     return input + output;
 }
 
+static void use_add(struct key_use *use, int64_t tokens, double cost) {
+    use->tokens += tokens;
+    use->cost += cost;
+    use->unsaved.tokens += tokens;
+    use->unsaved.cost += cost;
+}
+
 /* `run`: as `Run` in methods/run.yaml. */
 static void usage_count(struct key_use *use, tn_value run) {
     tn_value usage = value_get(value_get(run, "report"), "usage"), id = value_get(run, "thread_id");
@@ -280,8 +293,8 @@ static void usage_count(struct key_use *use, tn_value run) {
     int64_t tokens = tokens_of(usage);
     double cost = price && value_is_number(price) ? value_to_double(price) : 0;
     day_begin(use);
-    if (tokens > counted->tokens) use->tokens += tokens - counted->tokens;
-    if (cost > counted->cost) use->cost += cost - counted->cost;
+    if (tokens > counted->tokens) use_add(use, tokens - counted->tokens, 0);
+    if (cost > counted->cost) use_add(use, 0, cost - counted->cost);
     counted->tokens = tokens;
     counted->cost = cost;
 }
@@ -329,6 +342,55 @@ void key_use_done(struct key_use *use, const char *owner, const struct method *m
     else
         use->runs--;
     value_unref(id);
+}
+
+/* ---- What the store has ---- */
+
+int64_t web_limits_today(const struct web_limits *limits) { return wall_ms(limits) / DAY_MS; }
+
+static tn_value add_unsaved_take(tn_value all, struct key_use *use) {
+    if (!use->has_budget || (use->unsaved.tokens == 0 && use->unsaved.cost <= 0)) return all;
+    tn_value part = value_set_take(value_object_reserve(2), "tokens", value_int(use->unsaved.tokens));
+    part = value_set_take(part, "cost", value_double(use->unsaved.cost));
+    use->saving.tokens = use->unsaved.tokens;
+    use->saving.cost = use->unsaved.cost;
+    use->unsaved.tokens = 0;
+    use->unsaved.cost = 0;
+    return value_set_take(all ? all : value_object(), use->key, part);
+}
+
+tn_value web_limits_unsaved(struct web_limits *limits, int64_t *day) {
+    tn_value all = NULL;
+    *day = web_limits_today(limits);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct key_use *use = limits->uses[i]; use; use = use->next)
+            if (use->day == *day) all = add_unsaved_take(all, use);
+    return all;
+}
+
+/* What was not written is unsaved again. */
+static void saving_end(struct web_limits *limits, tn_value sums) {
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct key_use *use = limits->uses[i]; use; use = use->next) {
+            bool is_written = value_get(sums, use->key) != NULL;
+            use->unsaved.tokens += is_written ? 0 : use->saving.tokens;
+            use->unsaved.cost += is_written ? 0 : use->saving.cost;
+            use->saving.tokens = 0;
+            use->saving.cost = 0;
+        }
+}
+
+void web_limits_saved(struct web_limits *limits, int64_t day, tn_value sums) {
+    saving_end(limits, sums);
+    if (!value_is(sums, TN_OBJECT) || day != web_limits_today(limits)) return;
+    for (size_t i = 0; i < value_count(sums); i++) {
+        struct key_use *use = web_limits_use(limits, value_chars(value_key_at(sums, i), NULL));
+        tn_value tokens = value_get(value_value_at(sums, i), "tokens");
+        tn_value cost = value_get(value_value_at(sums, i), "cost");
+        day_begin(use);
+        if (value_is(tokens, TN_INT)) use->tokens = value_to_int(tokens) + use->unsaved.tokens;
+        if (cost && value_is_number(cost)) use->cost = value_to_double(cost) + use->unsaved.cost;
+    }
 }
 
 tn_value key_use_describe(const struct key_use *use) {

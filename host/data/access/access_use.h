@@ -1,0 +1,23 @@
+/*
+ * access_use.h - what keys have used on a day, in a store: a restart of a host does not begin at 0 again, and the hosts
+ * of a store add to the same numbers.
+ *
+ *     access_use_load(store, day, done, me);          // {NAME: {tokens, cost}, …}
+ *     access_use_add(store, day, added, done, me);    // {NAME: {tokens, cost}, …}: what is new; the result: the sums
+ *
+ * Days are those of UTC since 1970. Records of a day are forgotten two days later. Results are those of a store_done.
+ * Thread: that of the store's loop.
+ */
+#ifndef TENON_HOST_DATA_ACCESS_ACCESS_USE_H
+#define TENON_HOST_DATA_ACCESS_ACCESS_USE_H
+
+#include "host/data/store/store.h"
+
+#define ACCESS_DAY_MS   INT64_C(86400000)
+#define ACCESS_USES_MAX 20000 /* names that are loaded; the others begin at 0 */
+
+void access_use_load(struct store *store, int64_t day, store_done *done, void *user);
+/* TN_OK with the names that were written, even if those after them were not. */
+void access_use_add(struct store *store, int64_t day, tn_value added, store_done *done, void *user);
+
+#endif
