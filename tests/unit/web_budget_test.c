@@ -70,8 +70,8 @@ static bool no_run_is_open(void *user) {
 }
 
 /* Starts a run with a key, and waits until it has ended; returns what run/start has said. */
-static const char *spend(const char *key) {
-    tn_value params = text_params(SPENDS, "{}");
+static const char *spend_with(const char *key, const char *more) {
+    tn_value params = text_params(SPENDS, more);
     char *text = json_text(params, JSON_COMPACT);
     get("/v1/a", key);
     expect_text(&events, "REQUEST\n");
@@ -83,6 +83,8 @@ static const char *spend(const char *key) {
     return found;
 }
 
+static const char *spend(const char *key) { return spend_with(key, "{}"); }
+
 /* The numbers of a day in the store, as JSON. */
 static void expect_saved(int64_t day, const char *expected) {
     struct store_wait wait = {.done = false};
@@ -91,7 +93,7 @@ static void expect_saved(int64_t day, const char *expected) {
     tn_value found = NULL;
     access_use_load(store, day, store_wait_done, &wait);
     if (store_wait_end(&wait, store_loop(store), &found, &error) != TN_OK) fail_msg("%s", error.message);
-    char *text = json_text(found, JSON_COMPACT);
+    char *text = json_text(value_get(found, "keys"), JSON_COMPACT);
     assert_string_equal(text, expected);
     mem_free(text);
     value_unref(found);
@@ -101,7 +103,7 @@ static void add_elsewhere(int64_t day, const char *added) {
     struct store_wait wait = {.done = false};
     struct store *store = host_store(served.host, NULL);
     struct error error = ERROR_INIT;
-    tn_value value = served_json(added);
+    tn_value value = value_set_take(value_object(), "keys", served_json(added));
     access_use_add(store, day, value, store_wait_done, &wait);
     if (store_wait_end(&wait, store_loop(store), NULL, &error) != TN_OK) fail_msg("%s", error.message);
     value_unref(value);
@@ -127,6 +129,19 @@ static void survive_a_restart(void **state) {
     expect_in(spend(limited), "BUDGET_EXCEEDED");
     restart(); /* nothing is added twice */
     assert_int_equal(used("ada"), 40);
+}
+
+/* The report of a run has the usage of its whole thread: only what is new is counted, also after a restart. */
+static void count_a_thread_once(void **state) {
+    const char *thread = "{\"config\":{\"thread_id\":\"t\"}}";
+    (void)state;
+    open_web();
+    expect_in(spend_with(limited, thread), "run_id");
+    expect_in(spend_with(limited, thread), "run_id");
+    assert_int_equal(used("ada"), 20);
+    restart();
+    expect_in(spend_with(limited, thread), "run_id");
+    assert_int_equal(used("ada"), 30);
 }
 
 static void are_shared_by_hosts(void **state) {
@@ -182,10 +197,8 @@ static void are_written_in_parts(void **state) {
 int main(void) {
 #define EACH(name) cmocka_unit_test_setup_teardown(name, open_each, close_each)
     const struct CMUnitTest tests[] = {
-        EACH(survive_a_restart),
-        EACH(are_shared_by_hosts),
-        EACH(begin_again_each_day),
-        EACH(are_written_in_parts),
+        EACH(survive_a_restart),    EACH(count_a_thread_once),  EACH(are_shared_by_hosts),
+        EACH(begin_again_each_day), EACH(are_written_in_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void warn(struct web_budget *budget, const struct error *error) {
     budget->is_warned = true;
 }
 
-static void on_added(void *user, int32_t status, tn_value sums, const struct error *error) {
+static void on_added(void *user, int32_t status, tn_value saved, const struct error *error) {
     struct budget_write *write = user;
     struct web_budget *budget = write->budget;
     int64_t day = write->day;
@@ -43,7 +43,7 @@ static void on_added(void *user, int32_t status, tn_value sums, const struct err
         budget->is_warned = false;
     else
         warn(budget, error);
-    web_limits_saved(budget->limits, day, status == TN_OK ? sums : NULL);
+    web_limits_saved(budget->limits, day, status == TN_OK ? saved : NULL);
 }
 
 static void write_new(struct web_budget *budget) {
@@ -66,14 +66,14 @@ static void on_timer(struct loop_timer *timer) {
 static void load(struct web_budget *budget) {
     struct error error = ERROR_INIT;
     struct store_wait wait = {.done = false};
-    tn_value sums = NULL;
+    tn_value saved = NULL;
     int64_t day = web_limits_today(budget->limits);
     access_use_load(budget->store, day, store_wait_done, &wait);
-    if (store_wait_end(&wait, store_loop(budget->store), &sums, &error) == TN_OK)
-        web_limits_saved(budget->limits, day, sums);
+    if (store_wait_end(&wait, store_loop(budget->store), &saved, &error) == TN_OK)
+        web_limits_load(budget->limits, day, saved);
     else
         log_write(LOG_WARN, "serve", "what keys have used today cannot be read, so it begins at 0: %s", error.message);
-    value_unref(sums);
+    value_unref(saved);
     error_finish(&error);
 }
 
