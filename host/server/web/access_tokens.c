@@ -54,10 +54,10 @@ void access_tokens_remove(struct access_tokens *tokens, struct access_token *tok
     if (!token) return;
     struct access_token **hash = &tokens->hashes[hash_bucket(token->hash)];
     struct access_token **name = &tokens->names[name_bucket(token->name)];
-    while (*hash != token) hash = &(*hash)->next_hash;
-    while (*name != token) name = &(*name)->next_name;
-    *hash = token->next_hash;
-    *name = token->next_name;
+    while (*hash && *hash != token) hash = &(*hash)->next_hash;
+    while (*name && *name != token) name = &(*name)->next_name;
+    if (*hash) *hash = token->next_hash;
+    if (*name) *name = token->next_name;
     *(token->older ? &token->older->newer : &tokens->oldest) = token->newer;
     *(token->newer ? &token->newer->older : &tokens->newest) = token->older;
     tokens->count--;
