@@ -8,16 +8,14 @@
 #include "adl/value/nearest.h"
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
-#include "host/base/loop.h"
 #include "host/engine/engine.h"
+#include "host/engine/graph/documents.h"
 #include "host/engine/graph/graph.h"
 #include "host/server/client.h"
 #include "host/server/document_description.h"
-#include "host/server/graph_cache.h"
 #include "host/server/method_call.h"
 #include "host/server/method_internal.h"
 #include "host/server/server.h"
-#include "host/server/server_internal.h"
 #include <string.h>
 
 /* {name, document}, and what the description has. */
@@ -44,10 +42,10 @@ static tn_value broken_graph(const struct method_call *call, tn_value name, cons
 }
 
 /* Describes the document of `source`. INVALID_GRAPH if it has mistakes. */
-static int32_t describe_source(const struct catalog *catalog, tn_value name, struct source *source, tn_value *shown,
+static int32_t describe_source(struct engine *engine, tn_value name, struct source *source, tn_value *shown,
                                struct error *error) {
     struct diagnostics *found = diagnostics_new();
-    struct document *document = document_read(source, catalog, found);
+    struct document *document = documents_read(engine, source, found);
     int32_t status = TN_OK;
     if (diagnostics_errors(found)) {
         diagnostics_sort(found);
@@ -62,14 +60,14 @@ static int32_t describe_source(const struct catalog *catalog, tn_value name, str
     return status;
 }
 
-static int32_t describe_read(const struct catalog *catalog, tn_value name, tn_value *shown, struct error *error) {
+static int32_t describe_graph(struct engine *engine, tn_value name, tn_value *shown, struct error *error) {
     struct catalog_file found = {NULL, NULL};
     tn_value document = value_format("graph:%s", value_chars(name, NULL));
-    tn_value text = catalog->read(catalog->read_self, NULL, value_chars(document, NULL), &found, error);
+    tn_value text = engine->catalog.read(engine->catalog.read_self, NULL, value_chars(document, NULL), &found, error);
     struct source *source = text ? inner_file_source(NULL, &found, text, SOURCE_SHOWN) : NULL;
     int32_t status = TN_INVALID;
     if (source)
-        status = describe_source(catalog, name, source, shown, error);
+        status = describe_source(engine, name, source, shown, error);
     else if (text)
         (void)error_set(error, TN_LIMIT, "LIMIT", "the document is too large");
     if (source) source_unref(source);
@@ -79,25 +77,12 @@ static int32_t describe_read(const struct catalog *catalog, tn_value name, tn_va
     return status;
 }
 
-/* As it was described before, unless a file of it has changed: protocols ask before each run. */
-static int32_t describe_graph(const struct server *server, tn_value name, tn_value *shown, struct error *error) {
-    struct graph_cache *cache = server_graph_cache(server);
-    if ((*shown = graph_cache_find(cache, value_chars(name, NULL))) != NULL) return TN_OK;
-    struct graph_files *files = graph_files_new(&server_engine(server)->catalog);
-    int32_t status = describe_read(graph_files_catalog(files), name, shown, error);
-    if (status == TN_OK)
-        graph_cache_put_take(cache, value_chars(name, NULL), files, *shown, loop_wall_ms(server_loop(server)));
-    else
-        graph_files_free(files);
-    return status;
-}
-
 /* Adds one graph to *list. A mistake can be a component that a plugin is about to add. */
 static int32_t add_graph(const struct method_call *call, tn_value name, tn_value *list) {
     struct error error = ERROR_INIT;
     tn_value shown = NULL;
     method_defer_loads(call, true);
-    int32_t status = describe_graph(call->server, name, &shown, &error);
+    int32_t status = describe_graph(server_engine(call->server), name, &shown, &error);
     method_defer_loads(call, false);
     if (status != TN_OK) status = method_wait_for_plugins(call, status);
     if (status != METHOD_RETRY)

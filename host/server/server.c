@@ -11,7 +11,6 @@
 #include "host/plugin/abi/abi_host.h"
 #include "host/plugin/call/owner.h"
 #include "host/plugin/registry/registry.h"
-#include "host/server/graph_cache.h"
 #include "host/server/method_job.h"
 #include "host/server/plugin_client.h"
 #include "host/server/rpc/rpc_budget.h"
@@ -31,7 +30,6 @@ struct server {
     struct server_schedule *schedule;
     struct server_continue *continues;
     struct plugin_clients *plugin_clients;
-    struct graph_cache *graphs;
     struct method_jobs *jobs;
     tn_value known; /* known_components at the last "component/changed", while it has subscribers; or NULL */
     struct loop_work changed;
@@ -60,9 +58,6 @@ struct rpc_budget *server_budget(struct server *server) {
 }
 struct client **server_clients(struct server *server) {
     return &server->clients;
-}
-struct graph_cache *server_graph_cache(const struct server *server) {
-    return server->graphs;
 }
 struct server_runs *server_runs_of(const struct server *server) {
     return server->runs;
@@ -206,7 +201,6 @@ static void server_report_change(struct loop_work *work) {
 
 static void server_on_change(void *user) {
     struct server *server = user;
-    graph_cache_clear(server->graphs);
     if (server->known) loop_defer(server_loop(server), &server->changed);
 }
 
@@ -223,7 +217,6 @@ struct server *server_new(struct host *host) {
     server->continues = server_continue_new(server);
     server->plugin_clients = plugin_clients_new(server);
     server->jobs = method_jobs_new(server);
-    server->graphs = graph_cache_new();
     host_set_methods(host, plugin_clients_source(server->plugin_clients));
     registry_on_change(host_registry(host), server_on_change, server);
     return server;
@@ -242,7 +235,6 @@ void server_free(struct server *server) {
     while (server->clients) client_free(server->clients);
     (void)loop_run(server_loop(server), server_has_no_request, server);
     method_jobs_free(server->jobs);
-    graph_cache_free(server->graphs);
     server_runs_free(server->runs);
     server_workers_free(server->workers);
     server_schedule_free(server->schedule);

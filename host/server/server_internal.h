@@ -7,7 +7,6 @@
 #include "host/server/client.h"
 #include "host/server/server.h"
 
-struct graph_cache;
 struct method_jobs;
 struct plugin_clients;
 struct server_continue;
@@ -27,7 +26,6 @@ void client_remove_call(struct client_call *call); /* no effect if it is in no l
 
 /* The client ends: runs and workers that it has started belong to no client from now on. */
 void server_forget_client(struct server *server, const struct client *client);
-struct graph_cache *server_graph_cache(const struct server *server);
 struct server_continue *server_continue_of(const struct server *server);
 struct server_runs *server_runs_of(const struct server *server);
 struct server_workers *server_workers_of(const struct server *server);
