@@ -19,11 +19,12 @@
 
 struct remote_route {
     struct remote_route *next;  /* of the remote */
-    struct remote_child *child; /* NULL: it has ended */
+    struct remote_child *child; /* NULL: it has ended; requests get 503 until the next one has added the route again */
     struct remote *remote;
     int64_t number; /* the child's */
     uint64_t token; /* number of tenon.server in this process */
     uint32_t open;  /* requests */
+    tn_value value; /* the route: {method, path, …} */
 };
 
 struct remote_request {
@@ -52,6 +53,7 @@ static void route_free(struct remote_route *route) {
     struct remote_route **at = &route->remote->routes;
     while (*at != route) at = &(*at)->next;
     *at = route->next;
+    value_unref(route->value);
     mem_free(route);
 }
 
@@ -116,7 +118,10 @@ static void remote_route_handle(void *user, uint64_t number, int32_t event, tn_v
     if (event == TN_SERVER_REFUSED) return; /* the host does not wait for a process */
     if (event == TN_SERVER_REQUEST) {
         route->open++;
-        request = request_new(route, number);
+        if (child)
+            request = request_new(route, number);
+        else
+            request_end(route->remote, number);
     } else if (child && child->requests) {
         request = *request_link(child, number);
     }
@@ -145,6 +150,21 @@ static void route_end(struct remote_route *route) {
     if (!route->open) route_free(route);
 }
 
+static bool member_is_same(tn_value a, tn_value b, const char *name) {
+    tn_value of_a = value_get(a, name), of_b = value_get(b, name);
+    return of_a && of_b && value_equal(of_a, of_b);
+}
+
+/* The route of a process that has ended gives its place to that of the next one. */
+static void route_end_old(struct remote *remote, tn_value value) {
+    for (struct remote_route *route = remote->routes, *next; route; route = next) {
+        next = route->next;
+        if (!route->child && route->token && member_is_same(route->value, value, "method") &&
+            member_is_same(route->value, value, "path"))
+            route_end(route);
+    }
+}
+
 static void route_add(struct remote_child *child, int64_t number, tn_value value) {
     struct remote *remote = child->remote;
     tn_value why = NULL, own = value ? value_ref(value) : value_null();
@@ -154,7 +174,9 @@ static void route_add(struct remote_child *child, int64_t number, tn_value value
     }
     if (value_is(own, TN_OBJECT)) own = value_remove_take(own, value_text("refusals"));
     struct remote_route *route = mem_zalloc(sizeof *route);
-    *route = (struct remote_route){.next = remote->routes, .child = child, .remote = remote, .number = number};
+    route_end_old(remote, own);
+    *route = (struct remote_route){
+        .next = remote->routes, .child = child, .remote = remote, .number = number, .value = value_ref(own)};
     remote->routes = route;
     remote->serves = true;
     int32_t status =
@@ -253,7 +275,7 @@ void remote_server_end_all(struct remote_child *child) {
         next = route->next;
         if (route->child != child) continue;
         route->child = NULL;
-        if (route->token) route_end(route);
+        if (remote->closing && route->token) route_end(route);
     }
     for (uint32_t i = 0; child->requests && i < TASK_BUCKETS; i++)
         while (child->requests[i]) {
@@ -266,5 +288,9 @@ void remote_server_end_all(struct remote_child *child) {
 }
 
 void remote_server_free(struct remote *remote) {
-    while (remote->routes) route_free(remote->routes);
+    while (remote->routes) {
+        struct remote_route *route = remote->routes;
+        if (route->token) (void)server_of(remote)->unroute(plugin_host(remote->plugin), route->token);
+        route_free(route);
+    }
 }

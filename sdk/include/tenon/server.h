@@ -50,7 +50,7 @@
  *                      least one
  *
  * An isolated plugin gets no TN_SERVER_REFUSED: the host words refusals itself. Its `route` returns TN_OK; why a route
- * was refused is in the log. When its process ends, its requests are closed, and its routes are absent until it has
+ * was refused is in the log. When its process ends, its requests are closed, and its routes answer 503 until it has
  * been started again.
  *
  * Errors of methods as an HTTP status: INVALID_INPUT, INVALID_GRAPH 400; PERMISSION_DENIED 403; NOT_FOUND 404; EXISTS,

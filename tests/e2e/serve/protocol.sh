@@ -62,7 +62,7 @@ for isolate in "" "--isolate=acme.events"; do
         child=$(tr ' ' '\n' <"/proc/$host/task/$host/children" | head -n 1)
         [ -n "$child" ] || fails "no process of the plugin"
         kill -KILL "$child"
-        wait_until eval 'ask /acme/hello -X POST -H "x-api-key: $ada"; grep -q Hello "$work/out"'
+        wait_until eval 'ask /acme/hello -X POST -H "x-api-key: $ada"; [ "$(tail -n 1 "$work/out")" != 404 ] || fails "expected 503"; grep -q Hello "$work/out"'
     fi
 
     # ---- The end: an open stream is ended by the plugin ----
