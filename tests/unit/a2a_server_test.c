@@ -218,6 +218,14 @@ static void test_names(void **state) {
                  "{\"historyLength\": 1, \"metadata\": {\"a_b\": 1}, \"message\": {\"messageId\": \"m\", \"parts\": "
                  "[{\"mediaType\": \"t\", \"data\": {\"a_b\": 1}}, 7]}}");
     tn_release(params);
+    params = json("{\"history_length\": null, \"message\": {\"taskId\": null, \"parts\": [{\"data\": null}]}}");
+    expect_equal(wire_params_named(params), "{\"message\": {\"parts\": [{\"data\": null}]}}");
+    tn_release(params);
+    params = json("{\"message\": {\"kind\": \"message\", \"taskId\": null, \"parts\": []}, \"configuration\": "
+                  "{\"historyLength\": null, \"pushNotificationConfig\": null}}");
+    expect_equal(wire_params_from_old(params),
+                 "{\"message\": {\"parts\": []}, \"configuration\": {\"returnImmediately\": false}}");
+    tn_release(params);
     params = json("{\"a_b\": 1, \"aB\": 2}");
     expect_equal(wire_params_named(params), "{\"a_b\": 1, \"aB\": 2}");
     tn_release(params);
