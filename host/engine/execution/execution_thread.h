@@ -44,7 +44,8 @@ struct thread_request {
     bool create;   /* THREAD_UPDATE: the thread may be new */
     const char *document;
     enum run_durability durability;
-    tn_value batch; /* THREAD_BATCH of the record, if the run is a line of a batch; otherwise NULL */
+    tn_value served; /* THREAD_SERVED of the record, if the host is to continue the run; otherwise NULL */
+    tn_value batch;  /* THREAD_BATCH of the record, if the run is a line of a batch; otherwise NULL */
 };
 
 /*
