@@ -98,6 +98,7 @@ static void request_free(struct web_request *request) {
     value_unref(request->refusal);
     mem_free(request->key);
     mem_free(request->origin);
+    value_unref(request->trace);
     mem_free(request);
 }
 
@@ -173,11 +174,12 @@ static const char *head_text(const struct web_request *request, const char *memb
     return text && value_is(text, TN_STRING) ? value_chars(text, NULL) : NULL;
 }
 
-static void request_log(const struct web_request *request, const char *reason, tn_value closed) {
+static void request_log(struct web_request *request, const char *reason, tn_value closed) {
     struct web *web = request->web;
     int64_t sent = 0;
     tn_value bytes = value_get(closed, "sent");
     if (bytes) (void)value_as_int(bytes, &sent);
+    web_trace_end(request, reason, sent);
     web_log_write(web->log, &(struct web_log_line){.time_ms = loop_wall_ms(web->loop),
                                                    .us = loop_clock_us(web->loop) - request->started_us,
                                                    .id = request->id,
