@@ -535,7 +535,7 @@ const struct command commands[] = {
                           "has errors.",
      "$ tenon serve hello.yaml\n"
      "tenon: key tn_EXAMPLE (until this host ends; `tenon key create` makes lasting ones)\n"
-     "tenon: http://127.0.0.1:8700 serves hello by openai_server, rest\n",
+     "tenon: http://127.0.0.1:8700 serves hello by openai_server, rest_server\n",
      .options = serve_options, .operands_max = UINT32_MAX, .run = command_serve},
     {"lsp", "", "serve an editor over standard input and output",
      "Speaks the Language Server Protocol 3.18; the methods of the host are requests with `tenon/` before their "

@@ -136,7 +136,7 @@ static int32_t load_protocol(void *user, struct plugin *plugin, struct error *er
     return status;
 }
 
-/* "tenon: http://127.0.0.1:8700 serves plan, hello by rest, openai_server" */
+/* "tenon: http://127.0.0.1:8700 serves plan, hello by openai_server, rest_server" */
 static void print_served(struct serve_web *web, const struct serve_place *place, bool tls, uint16_t port,
                          const char *protocols) {
     tn_value graphs = config_graphs(host_config(web->host));

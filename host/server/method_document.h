@@ -27,6 +27,8 @@ tn_value method_json_schemas(void);
  * if it has rules about several of them; `x-tenon-events`, [{name, summary, params}].
  */
 tn_value method_openrpc(void);
+/* The same with the methods for which `shown` returns true. */
+tn_value method_openrpc_of(bool (*shown)(void *user, const struct method *method), void *user);
 
 /* The codes that a method can fail with: those of every method, then those of its row, without duplicates. */
 tn_value method_error_codes(const struct method *method);

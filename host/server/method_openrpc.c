@@ -134,10 +134,13 @@ static tn_value openrpc_info(void) {
     return value_set_take(info, "version", value_text(TENON_VERSION));
 }
 
-tn_value method_openrpc(void) {
+tn_value method_openrpc(void) { return method_openrpc_of(NULL, NULL); }
+
+tn_value method_openrpc_of(bool (*shown)(void *user, const struct method *method), void *user) {
     const struct method *method;
     tn_value methods = value_array();
-    for (size_t i = 0; (method = method_at(i)) != NULL; i++) methods = value_push_take(methods, openrpc_method(method));
+    for (size_t i = 0; (method = method_at(i)) != NULL; i++)
+        if (!shown || shown(user, method)) methods = value_push_take(methods, openrpc_method(method));
     tn_value schemas = method_schema_for(method_schemas(), OPENRPC_PLACE);
     tn_value document = value_set_take(value_object(), "openrpc", value_text(OPENRPC_VERSION));
     document = value_set_take(document, "info", openrpc_info());

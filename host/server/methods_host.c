@@ -3,10 +3,12 @@
  */
 #include "host/server/client.h"
 #include "host/server/method_call.h"
+#include "host/server/method_document.h"
 #include "host/server/method_internal.h"
 #include "host/server/server.h"
 #include "host/server/server_internal.h"
 #include "host/server/server_run.h"
+#include <string.h>
 
 /* The methods that the caller may call, and the greatest of their scopes. */
 static tn_value allowed_methods(const struct method_call *call, enum method_scope *scope) {
@@ -40,6 +42,19 @@ static int32_t host_info(const struct method_call *call, struct error *error) {
     info = value_set_take(info, "client", value_text(client_name(call->client)));
     info = value_set_take(info, "methods", methods);
     return method_done_take(call, value_set_take(info, "events", allowed_events(call)));
+}
+
+/* The methods of events of a plugin are those that its subscriptions replace. */
+static bool may_describe(void *user, const struct method *method) {
+    const struct method_call *call = user;
+    bool of_events = strncmp(method->name, "event/", 6) == 0 || strcmp(method->name, "run/subscribe") == 0;
+    return method_is_allowed(call, method) || (of_events && method_may_subscribe(call));
+}
+
+static int32_t host_methods_start(const struct method_call *call, struct error *error) {
+    struct method_call shown = *call;
+    (void)error;
+    return method_done_take(call, method_openrpc_of(may_describe, &shown));
 }
 
 /* ---- Subscriptions ---- */
@@ -92,6 +107,7 @@ static int32_t event_grant(const struct method_call *call, struct error *error) 
 const struct method_handler host_methods[] = {
     {"host/info", host_info},
     {"host/metrics", method_metrics_start},
+    {"host/methods", host_methods_start},
     {"event/subscribe", method_subscribe_start},
     {"event/unsubscribe", event_unsubscribe},
     {"event/grant", event_grant},

@@ -180,6 +180,8 @@ struct serving_item {
     uint64_t length;
     tn_value value;     /* borrowed */
     const char *node;   /* that has caused it; NULL if it is not known */
+    tn_value path;      /* of the nested graph that has caused it, as in its events; borrowed; NULL: the outermost */
+    bool asked;         /* CALL: an earlier run has made and reported it, and it has been approved */
     const char *finish; /* MESSAGE_END, END: stop, length, tool_calls, content_filter, other; or NULL */
 };
 

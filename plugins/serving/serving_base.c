@@ -88,12 +88,14 @@ int32_t serving_error_status(tn_value error) {
     static const struct {
         const char *code;
         int32_t status;
-    } rows[] = {{"INVALID_INPUT", 400}, {"INVALID_GRAPH", 400},   {"CONTEXT_LENGTH", 400},  {"PERMISSION_DENIED", 403},
-                {"NOT_FOUND", 404},     {"EXISTS", 409},          {"CONFLICT", 409},        {"OWNED", 409},
-                {"LIMIT", 429},         {"RATE_LIMITED", 429},    {"BUDGET_EXCEEDED", 429}, {"QUOTA", 429},
-                {"UNSUPPORTED", 501},   {"OVERLOADED", 503},      {"STORE_NOT_FOUND", 503}, {"STORE_BUSY", 503},
-                {"STORE_FULL", 503},    {"STORE_READ_ONLY", 503}, {"STORE_CORRUPT", 503},   {"STORE_VERSION", 503},
-                {"STORE_ERROR", 503},   {"STORE_INCOMPLETE", 503}};
+    } rows[] = {{"INVALID_INPUT", 400},      {"INVALID_GRAPH", 400},   {"CONTEXT_LENGTH", 400},
+                {"PERMISSION_DENIED", 403},  {"NOT_FOUND", 404},       {"EXISTS", 409},
+                {"CONFLICT", 409},           {"OWNED", 409},           {"CLAIM_LOST", 409},
+                {"INVALID_TRANSITION", 409}, {"LIMIT", 429},           {"RATE_LIMITED", 429},
+                {"BUDGET_EXCEEDED", 429},    {"QUOTA", 429},           {"UNSUPPORTED", 501},
+                {"OVERLOADED", 503},         {"STORE_NOT_FOUND", 503}, {"STORE_BUSY", 503},
+                {"STORE_FULL", 503},         {"STORE_READ_ONLY", 503}, {"STORE_CORRUPT", 503},
+                {"STORE_VERSION", 503},      {"STORE_ERROR", 503},     {"STORE_INCOMPLETE", 503}};
     const char *code = tn_get_text(error, "code", "");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].code, code) == 0) return rows[i].status;

@@ -12,6 +12,7 @@
 void items_emit(struct serving_items *items, struct serving_item item) {
     item.message = item.message == 0 ? items->message : item.message;
     if (item.text == NULL) item.text = "";
+    if (item.path == NULL) item.path = items->path;
     items->options.handler(items->options.user, &item);
 }
 
@@ -85,6 +86,12 @@ static void send_delta(struct serving_items *items, tn_value delta, const char *
 
 /* ---- Streams ---- */
 
+/* The graph of the stream: what is sent from here on is of it. A whole message has no graph. */
+static void set_path(struct serving_items *items, const struct items_stream *stream) {
+    tn_value path = stream != NULL ? tn.value->at(stream->key, 0) : NULL;
+    items->path = tn.value->kind(path) == TN_ARRAY ? path : NULL;
+}
+
 static void stream_free(struct items_stream *stream) {
     tn_release(stream->key);
     tn_release(stream->waiting);
@@ -129,10 +136,12 @@ static void send_waiting(struct serving_items *items) {
         stream->waiting = NULL;
         items->waiting_size -= stream->size;
         stream->size = 0;
+        set_path(items, stream);
         while (at < count) send_delta(items, tn.value->at(waiting, at++), stream->node);
         tn_release(waiting);
+        if (stream->ended || !items->open) end_message(items, NULL, stream->node);
+        set_path(items, NULL);
         if (!stream->ended && items->open) return;
-        end_message(items, NULL, stream->node);
         stream_remove(items, stream);
     }
 }
@@ -175,7 +184,9 @@ static void stream_delta(struct serving_items *items, struct items_stream *strea
         if (stream->lost && done) stream_remove(items, stream);
         return;
     }
+    set_path(items, stream);
     send_delta(items, delta, stream->node);
+    set_path(items, NULL);
     if (!done) return;
     stream_remove(items, stream);
     send_waiting(items);
@@ -204,7 +215,9 @@ static void take_task(struct serving_items *items, tn_value event) {
     } else if (strcmp(what, "end") == 0) {
         stream->ended = true;
         if (items->current != stream && !stream->lost) return;
+        set_path(items, stream);
         if (items->current == stream) end_message(items, NULL, stream->node);
+        set_path(items, NULL);
         stream_remove(items, stream);
         send_waiting(items);
     }
@@ -252,14 +265,19 @@ void serving_items_event(struct serving_items *items, tn_value event) {
     else if (strcmp(type, "updates") == 0)
         items_take_writes(items, event);
     else if (strcmp(type, "custom") == 0)
-        items_emit(items, (struct serving_item){.kind = SERVING_CUSTOM, .value = tn_get(event, "data"), .node = node});
+        items_emit(items, (struct serving_item){.kind = SERVING_CUSTOM,
+                                                .value = tn_get(event, "data"),
+                                                .node = node,
+                                                .path = tn_get(event, "path")});
 }
 
 static void end_streams(struct serving_items *items) {
     for (struct items_stream *stream = items->streams; stream != NULL; stream = stream->next) stream->ended = true;
     if (items->current != NULL) {
         struct items_stream *stream = items->current;
+        set_path(items, stream);
         end_message(items, NULL, stream->node);
+        set_path(items, NULL);
         stream_remove(items, stream);
     }
     send_waiting(items);

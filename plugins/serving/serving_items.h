@@ -24,6 +24,7 @@ struct serving_items {
     tn_value item, client_tools, asked;
     char *last_input;
     struct items_stream *streams, *current;
+    tn_value path; /* of what is being sent; borrowed */
     uint64_t waiting_size, message, whole;
     struct tn_text_buffer text; /* of the message that is open */
     bool open, ended;

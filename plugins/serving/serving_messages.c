@@ -66,7 +66,7 @@ void items_calls_continue(struct serving_items *items, tn_value path) {
     for (uint64_t i = 0, count = tn.value->count(held); i < count; i++) {
         tn_value call = tn.value->at(held, i);
         add_key(&items->calls, tn_get(call, "id"), call);
-        items_emit(items, (struct serving_item){.kind = SERVING_CALL, .value = call});
+        items_emit(items, (struct serving_item){.kind = SERVING_CALL, .value = call, .path = items->held_path});
     }
     tn_release(held);
 }
@@ -78,7 +78,7 @@ static void add_asked_call(struct serving_items *items, tn_value id, const char 
         if (!serving_is(tn_get(payload, "tool"), name)) continue;
         tn_value call = tn_build("{s:v, s:s, s:v*}", "id", id, "name", name, "arguments", tn_get(payload, "arguments"));
         add_key(&items->calls, id, call);
-        items_emit(items, (struct serving_item){.kind = SERVING_CALL, .value = call});
+        items_emit(items, (struct serving_item){.kind = SERVING_CALL, .value = call, .asked = true});
         tn_release(call);
         return;
     }

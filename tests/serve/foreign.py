@@ -54,13 +54,38 @@ def mcp_error(text, response):
     return message["jsonrpc"] == "2.0" and isinstance(message["error"]["code"], int) and message["error"]["message"] != ""
 
 
-SHAPES = {"tenon.openai_server": openai_error, "tenon.ai_sdk": ai_sdk_error, "tenon.mcp_server": mcp_error}
+def rest_error(text, response):
+    message = json.loads(text)
+    return mcp_error(text, response) if "jsonrpc" in message else {"code", "message", "status"} <= set(message["error"])
+
+
+def ag_ui_error(text, response):
+    message = json.loads(text)
+    return message["type"] == "RUN_ERROR" and message["message"] != "" and message["code"] != ""
+
+
+def session_error(text, response):
+    messages = json.loads(text)["messages"]
+    return [message["role"] for message in messages] == ["error"] and messages[0]["content"] != ""
+
+
+SHAPES = {"tenon.openai_server": openai_error, "tenon.ai_sdk": ai_sdk_error, "tenon.mcp_server": mcp_error,
+          "tenon.rest_server": rest_error, "tenon.ag_ui": ag_ui_error, "tenon.session_server": session_error}
 
 
 # ---- What Ada has made ----
 
 def chat(identity, text=MARKER):
     return {"id": identity, "messages": [{"id": "u", "role": "user", "parts": [{"type": "text", "text": text}]}]}
+
+
+def ag_ui(thread, text=MARKER):
+    return {"threadId": thread, "runId": "r", "messages": [{"id": "u", "role": "user", "content": text}]}
+
+
+def session(identity, text=MARKER):
+    return {"id": identity, "title": None, "start_time": "2026-11-28 10:00", "character": "helper", "status": "active",
+            "messages": [{"role": "user", "content": text}], "config": {"yaa": {}, "llm_api": {}, "tool": {}}}
 
 
 def rpc(method, **params):
@@ -72,19 +97,32 @@ def begin():
     done, _ = made("POST", "/v1/responses", {"model": "long", "input": MARKER}, ADA)
     runs, _ = made("POST", "/v1/responses", {"model": "slow", "input": MARKER, "background": True}, ADA)
     asks, _ = made("POST", "/v1/chat/completions", {"model": "question", "messages": SAY}, ADA)
-    _, session = made("POST", "/mcp", rpc("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={
+    for path, body in (("/ag-ui/long", ag_ui("page")), ("/session/question", session("asked"))):
+        status, text, _ = call("POST", path, body, ADA)
+        assert status == 200, (status, text)
+    _, started = made("POST", "/mcp", rpc("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={
         "name": "t", "version": "1"}), ADA)
     status, text, _ = call("POST", "/api/chat?graph=long", chat("done"), ADA)
     assert status == 200 and MARKER in text, (status, text)
+    run, _ = made("POST", "/api/run/start", {"document": "graph:slow", "input": {"messages": [
+        {"type": "user", "content": MARKER}]}}, ADA)
+    status, text, _ = call("PUT", "/api/artifacts/note", {"text": MARKER}, ADA)
+    assert status == 201, (status, text)
+    artifact = json.loads(text)
     open_chat = connect("POST", "/api/chat?graph=slow", chat("active"), ADA)
     assert open_chat[1].status == 200
-    return {"done": done["id"], "runs": runs["id"], "asked": asks["choices"][0]["message"],
-            "session": {"mcp-session-id": session.getheader("mcp-session-id"), "mcp-protocol-version": "2025-11-25"},
-            "open": open_chat}
+    return {"run": run["run_id"], "artifact": artifact["artifact_id"], "done": done["id"], "runs": runs["id"],
+            "asked": asks["choices"][0]["message"], "open": open_chat,
+            "session": {"mcp-session-id": started.getheader("mcp-session-id"), "mcp-protocol-version": "2025-11-25"}}
 
 
 def still_there(ada):
     """Nothing that Bob did has changed what Ada has."""
+    assert MARKER in call("GET", f"/api/artifacts/{ada['artifact']}/body", key=ADA)[1]
+    assert json.loads(call("POST", "/api/run/get", {"run_id": ada["run"]}, ADA)[1])["status"] in ("running", "done")
+    for thread in ("done", "page"):
+        assert MARKER in call("GET", "/api/thread/state?thread_id=" + thread, key=ADA)[1]
+    assert json.loads(call("GET", "/api/thread/get?thread_id=session-asked", key=ADA)[1])["status"] == "interrupted"
     assert MARKER in call("GET", "/v1/responses/" + ada["done"], key=ADA)[1]
     assert json.loads(call("GET", "/v1/responses/" + ada["runs"], key=ADA)[1])["status"] in ("in_progress", "completed")
     assert MARKER in call("GET", "/api/chat/done/messages", key=ADA)[1]
@@ -125,6 +163,22 @@ def rows(ada):
         ("GET", "/.well-known/oauth-protected-resource"): [((200,), "/.well-known/oauth-protected-resource", None, None)],
         ("GET", "/.well-known/oauth-protected-resource/mcp"): [((200,), "/.well-known/oauth-protected-resource/mcp", None, None)],
     }
+    runs, artifacts = [ada["run"], "@ada:" + ada["run"]], [ada["artifact"], "@ada:" + ada["artifact"]]
+    table["PUT", "/api/artifacts/{name}"] = [((201,), "/api/artifacts/note", {}, None)]
+    table["GET", "/api/artifacts/{id}/body"] = each(artifacts, "/api/artifacts/{}/body", (404,))
+    table["GET", "/api/runs/{run_id}/events"] = each(runs, "/api/runs/{}/events?after=0", (404,))
+    table["POST", "/api/{family}/{method}"] = [
+        ((404,), "/api/run/" + method, {"run_id": run}, None) for run in runs for method in ("get", "cancel", "wait")]
+    table["GET", "/api/{family}/{method}"] = each(["@ada:done", "active"], "/api/thread/state?thread_id={}", (404,))
+    table["POST", "/rpc"] = [((200,), "/rpc", rpc("thread/state", thread_id="@ada:done"), None)]
+    table["GET", "/rpc"] = [((400, 426), "/rpc", None, None)]  # not a WebSocket
+    for path, said in (("/ag-ui", ag_ui), ("/session", session)):
+        table["POST", path] = [((400, 404), path, said("bob", "hi"), None)]  # there is more than one graph
+        theirs = (404,) if said is ag_ui else (200,)  # the thread of a session is `session-ID`, so it is one of Bob
+        table["POST", path + "/{graph}"] = [(theirs, path + "/long", said("@ada:page", "hi"), None),
+                                            ((200,), path + "/long", said("page", "hi"), None)]  # a thread of Bob
+    for path in ("/openapi.json", "/openrpc.json"):
+        table["GET", path] = [((200,), path, None, None)]
     for base in ("/api/chat", "/api/chat/stream"):
         table["POST", base] = [((404,), base + "?graph=long", chat("@ada:done", "hi"), None),
                                ((200,), base + "?graph=long", chat("done", "hi"), None)]  # a chat of Bob

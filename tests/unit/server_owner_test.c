@@ -30,6 +30,7 @@ static const struct attack {
 } attacks[] = {
     {"host/info", "{}", OK},
     {"host/metrics", "{}", DENIED},
+    {"host/methods", "{}", OK},
     {"event/subscribe", "{\"events\":[\"run/started\",\"task/claimed\",\"component/changed\"]}", OK},
     {"event/unsubscribe", "{\"subscription\":9}", NONE},
     {"event/grant", "{\"subscription\":9,\"credit\":1}", NONE},
