@@ -195,6 +195,9 @@ static int32_t thread_update_method(const struct method_call *call, struct error
     const struct thread_request request = {.id = thread_id_of(call),
                                            .mode = THREAD_UPDATE,
                                            .as = method_text(call, "as"),
+                                           .next = value_get(call->params, "next"),
+                                           .from = value_get(call->params, "seq"),
+                                           .create = method_flag(call, "create"),
                                            .accept_changes = method_flag(call, "accept_changes"),
                                            .force = method_flag(call, "force"),
                                            .document = document ? document : method_text(call, "name")};

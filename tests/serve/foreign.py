@@ -4,6 +4,7 @@ routes; a route without a row in ROWS fails the test.
 """
 import http.client
 import json
+import re
 import sys
 
 ADDRESS, ADA, BOB, READER = sys.argv[1:5]
@@ -69,8 +70,14 @@ def session_error(text, response):
     return [message["role"] for message in messages] == ["error"] and messages[0]["content"] != ""
 
 
+def langgraph_error(text, response):
+    error = json.loads(text)
+    return set(error) == {"detail"} and isinstance(error["detail"], str) and error["detail"] != ""
+
+
 SHAPES = {"tenon.openai_server": openai_error, "tenon.ai_sdk": ai_sdk_error, "tenon.mcp_server": mcp_error,
-          "tenon.rest_server": rest_error, "tenon.ag_ui": ag_ui_error, "tenon.session_server": session_error}
+          "tenon.rest_server": rest_error, "tenon.ag_ui": ag_ui_error, "tenon.session_server": session_error,
+          "tenon.langgraph_server": langgraph_error}
 
 
 # ---- What Ada has made ----
@@ -109,11 +116,17 @@ def begin():
     status, text, _ = call("PUT", "/api/artifacts/note", {"text": MARKER}, ADA)
     assert status == 201, (status, text)
     artifact = json.loads(text)
+    thread, _ = made("POST", "/threads", {"metadata": {"of": MARKER}}, ADA)
+    of = "/threads/" + thread["thread_id"]
+    made("POST", of + "/runs/wait", {"assistant_id": "long", "input": {"messages": SAY}}, ADA)
+    active, _ = made("POST", of + "/runs", {"assistant_id": "slow", "input": {"messages": SAY}}, ADA)
+    assert call("PUT", "/store/items", {"namespace": ["a"], "key": "k", "value": {"v": MARKER}}, ADA)[0] == 204
     open_chat = connect("POST", "/api/chat?graph=slow", chat("active"), ADA)
     assert open_chat[1].status == 200
     return {"run": run["run_id"], "artifact": artifact["artifact_id"], "done": done["id"], "runs": runs["id"],
             "asked": asks["choices"][0]["message"], "open": open_chat,
-            "session": {"mcp-session-id": started.getheader("mcp-session-id"), "mcp-protocol-version": "2025-11-25"}}
+            "session": {"mcp-session-id": started.getheader("mcp-session-id"), "mcp-protocol-version": "2025-11-25"},
+            "thread": thread["thread_id"], "active": active["run_id"]}
 
 
 def still_there(ada):
@@ -127,6 +140,10 @@ def still_there(ada):
     assert json.loads(call("GET", "/v1/responses/" + ada["runs"], key=ADA)[1])["status"] in ("in_progress", "completed")
     assert MARKER in call("GET", "/api/chat/done/messages", key=ADA)[1]
     assert call("POST", "/mcp", rpc("ping"), ADA, ada["session"])[0] == 200
+    of = "/threads/" + ada["thread"]
+    assert MARKER in call("GET", of + "/state", key=ADA)[1] and MARKER in call("GET", of, key=ADA)[1]
+    assert json.loads(call("GET", of + "/runs/" + ada["active"], key=ADA)[1])["status"] in ("running", "success")
+    assert MARKER in call("GET", "/store/items?namespace=a&key=k", key=ADA)[1]
     received = ada["open"][1].read().decode()
     assert '"finishReason":"stop"' in received, received[-500:]
     answer = {"role": "tool", "tool_call_id": ada["asked"]["tool_calls"][0]["id"], "content": "x"}
@@ -185,6 +202,52 @@ def rows(ada):
         table["GET", base + "/{chatId}/messages"] = each(["@ada:done", "active"], base + "/{}/messages", (404,))
         table["GET", base + "/{chatId}/stream"] = each(chats, base + "/{}/stream", (204, 404))
         table["DELETE", base + "/{chatId}/stream"] = each(chats, base + "/{}/stream", (204, 404))
+    return table | langgraph_rows(ada)
+
+
+def langgraph_rows(ada):
+    point = "00000000-0000-8000-a000-000000000000"
+    hello = {"assistant_id": "long", "input": {"messages": [{"role": "user", "content": "hi"}]}}
+    item = {"namespace": ["a"], "key": "k"}
+    named = {"{thread}": ada["thread"], "{run}": ada["active"], "{checkpoint}": point}
+    hidden = [
+        ("GET", "/threads/{thread}", None), ("PATCH", "/threads/{thread}", {"metadata": {"x": 1}}),
+        ("DELETE", "/threads/{thread}", None), ("POST", "/threads/{thread}/copy", {}),
+        ("GET", "/threads/{thread}/state", None), ("POST", "/threads/{thread}/state", {"values": {}}),
+        ("GET", "/threads/{thread}/state/{checkpoint}", None),
+        ("POST", "/threads/{thread}/state/checkpoint", {"checkpoint": {"checkpoint_id": point}}),
+        ("GET", "/threads/{thread}/history", None), ("POST", "/threads/{thread}/history", {}),
+        ("GET", "/threads/{thread}/runs", None), ("POST", "/threads/{thread}/runs", hello),
+        ("POST", "/threads/{thread}/runs/stream", hello), ("POST", "/threads/{thread}/runs/wait", hello),
+        ("GET", "/threads/{thread}/runs/{run}", None), ("DELETE", "/threads/{thread}/runs/{run}", None),
+        ("GET", "/threads/{thread}/runs/{run}/join", None), ("GET", "/threads/{thread}/runs/{run}/stream", None),
+        ("POST", "/threads/{thread}/runs/{run}/cancel", {}), ("GET", "/store/items", None),
+    ]
+    open_to_all = [
+        ((200,), "GET", "/ok", None), ((200,), "GET", "/info", None), ((200,), "POST", "/assistants/search", {}),
+        ((200,), "POST", "/assistants/count", {}), ((200,), "GET", "/assistants/{assistant}", None),
+        ((501,), "POST", "/assistants", hello), ((501,), "PATCH", "/assistants/{assistant}", {}),
+        ((501,), "DELETE", "/assistants/{assistant}", None), ((501,), "POST", "/assistants/{assistant}/latest", {}),
+        ((200,), "GET", "/assistants/{assistant}/graph", None), ((200,), "GET", "/assistants/{assistant}/schemas", None),
+        ((200,), "GET", "/assistants/{assistant}/subgraphs", None),
+        ((200,), "GET", "/assistants/{assistant}/subgraphs/{namespace}", None),
+        ((200,), "POST", "/assistants/{assistant}/versions", {}),
+        ((200,), "POST", "/threads", {}), ((200,), "POST", "/threads/search", {"ids": [ada["thread"]]}),
+        ((200,), "POST", "/threads/count", {}), ((501,), "POST", "/threads/{thread}/runs/crons", {}),
+        ((200,), "POST", "/runs", hello), ((200,), "POST", "/runs/stream", hello), ((200,), "POST", "/runs/wait", hello),
+        ((200,), "POST", "/runs/batch", [hello]), ((501,), "POST", "/runs/crons", {}),
+        ((501,), "POST", "/runs/crons/search", {}), ((501,), "POST", "/runs/crons/count", {}),
+        ((501,), "GET", "/runs/crons/{cron}", None), ((501,), "PATCH", "/runs/crons/{cron}", {}),
+        ((501,), "DELETE", "/runs/crons/{cron}", None), ((204,), "PUT", "/store/items", {**item, "key": "b", "value": {}}),
+        ((204,), "DELETE", "/store/items", item), ((200,), "POST", "/store/items/search", {"namespace_prefix": []}),
+        ((200,), "POST", "/store/namespaces", {}),
+    ]
+    named |= {"{assistant}": "long", "{namespace}": "x", "{cron}": point}
+    table = {}
+    for statuses, method, path, body in [((404,), *row) for row in hidden] + open_to_all:
+        filled = re.sub(r"\{\w+\}", lambda found: named[found[0]], path)
+        table[method, path] = [(statuses, filled + ("?namespace=a&key=k" if method == "GET" and path == "/store/items" else ""),
+                                body, None)]
     return table
 
 

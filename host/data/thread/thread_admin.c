@@ -81,7 +81,7 @@ static tn_value plan_nodes(tn_value plan) {
 
 /* The public members of a checkpoint, without its changes. */
 static tn_value checkpoint_summary(const char *key, tn_value checkpoint) {
-    static const char *const members[] = {"step", "source", "now", "ran"};
+    static const char *const members[] = {"step", "source", "now", "ran", "rewound"};
     const char *seq = strrchr(key, '/');
     tn_value line = value_set_take(value_object_reserve(7), "seq", value_int(seq ? strtoll(seq + 1, NULL, 10) : 0));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {

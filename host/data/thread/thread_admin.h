@@ -40,7 +40,7 @@ int32_t threads_list_wait(struct store *store, const struct threads_filter *filt
 void thread_show(struct store *store, const char *id, store_done *done, void *user);
 int32_t thread_show_wait(struct store *store, const char *id, tn_value *out, struct error *error);
 
-/* The result is [{seq, step, source, now, ran?, next}], the newest first, at most `limit`. NOT_FOUND. */
+/* The result is [{seq, step, source, now, ran?, rewound?, next}], the newest first, at most `limit`. NOT_FOUND. */
 void thread_history(struct store *store, const char *id, int64_t limit, store_done *done, void *user);
 int32_t thread_history_wait(struct store *store, const char *id, int64_t limit, tn_value *out, struct error *error);
 

@@ -126,6 +126,8 @@ static void thread_update_free(struct thread_update *update) {
     mem_free((void *)(uintptr_t)update->request.as);
     mem_free((void *)(uintptr_t)update->request.document);
     value_unref(update->request.answers);
+    value_unref(update->request.next);
+    value_unref(update->request.from);
     value_unref(update->channels);
     graph_unref(update->graph);
     mem_free(update);
@@ -181,6 +183,8 @@ void thread_update(struct engine *engine, struct graph *graph, const struct thre
     update->request.as = request->as ? mem_text(request->as) : NULL;
     update->request.document = request->document ? mem_text(request->document) : NULL;
     update->request.answers = request->answers ? value_ref(request->answers) : NULL;
+    update->request.next = request->next ? value_ref(request->next) : NULL;
+    update->request.from = request->from ? value_ref(request->from) : NULL;
     thread_prepare(engine, graph, &update->request, &update->options, thread_update_on_prepared, update);
 }
 

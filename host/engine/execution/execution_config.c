@@ -32,11 +32,11 @@ static int32_t option_read_id(tn_value value, const char *key, const char **out,
                      length ? "contains a NUL" : "is empty");
 }
 
-static int32_t option_read_tags(tn_value value, tn_value *out, struct error *error) {
+static int32_t option_read_texts(tn_value value, const char *key, tn_value *out, struct error *error) {
     for (size_t i = 0, n = value_count(value); i < n; i++)
         if (!value_is(value_at(value, i), TN_STRING))
             return error_set(error, TN_TYPE, "INVALID_INPUT",
-                             "item %zu of the configuration's `tags` is %s, expected a string", i,
+                             "item %zu of the configuration's `%s` is %s, expected a string", i, key,
                              value_kind_name(value_kind(value_at(value, i))));
     *out = value;
     return TN_OK;
@@ -73,6 +73,8 @@ enum option {
     OPTION_SEED,
     OPTION_STRATEGY,
     OPTION_REFRESH_CACHE,
+    OPTION_INTERRUPT_BEFORE,
+    OPTION_INTERRUPT_AFTER,
     OPTION_THREADS,
     OPTION_REPLACE = OPTION_THREADS,
     OPTION_FORCE,
@@ -95,6 +97,8 @@ static const struct {
                                [OPTION_SEED] = {"seed", TN_INT},
                                [OPTION_STRATEGY] = {"strategy", TN_STRING},
                                [OPTION_REFRESH_CACHE] = {"refresh_cache", TN_BOOL},
+                               [OPTION_INTERRUPT_BEFORE] = {"interrupt_before", TN_ARRAY},
+                               [OPTION_INTERRUPT_AFTER] = {"interrupt_after", TN_ARRAY},
                                [OPTION_REPLACE] = {"replace", TN_BOOL},
                                [OPTION_FORCE] = {"force", TN_BOOL},
                                [OPTION_ACCEPT_CHANGES] = {"accept_changes", TN_BOOL},
@@ -121,7 +125,7 @@ static int32_t option_read(int row, tn_value value, struct run_options *options,
     int64_t number = 0;
     int32_t status = TN_OK;
     switch ((enum option)row) {
-    case OPTION_TAGS: status = option_read_tags(value, &options->tags, error); break;
+    case OPTION_TAGS: status = option_read_texts(value, key, &options->tags, error); break;
     case OPTION_METADATA: options->metadata = value; break;
     case OPTION_CONFIGURABLE: options->configurable = value; break;
     case OPTION_RUN_ID: status = option_read_id(value, key, &options->run_id, error); break;
@@ -142,6 +146,8 @@ static int32_t option_read(int row, tn_value value, struct run_options *options,
         break;
     case OPTION_STRATEGY: status = option_read_strategy(value, options, error); break;
     case OPTION_REFRESH_CACHE: options->refresh_cache = value_to_bool(value); break;
+    case OPTION_INTERRUPT_BEFORE: status = option_read_texts(value, key, &options->interrupt_before, error); break;
+    case OPTION_INTERRUPT_AFTER: status = option_read_texts(value, key, &options->interrupt_after, error); break;
     case OPTION_REPLACE: request->mode = value_to_bool(value) ? THREAD_REPLACE : THREAD_INPUT; break;
     case OPTION_FORCE: request->force = value_to_bool(value); break;
     case OPTION_ACCEPT_CHANGES: request->accept_changes = value_to_bool(value); break;

@@ -71,7 +71,7 @@ static int32_t thread_check_line(const struct thread_request *request, tn_value 
 
 static int32_t thread_check_status(const struct thread_request *request, tn_value record, struct error *error) {
     bool known = value_is(record, TN_OBJECT);
-    if (!known && (request->mode == THREAD_RESUME || request->mode == THREAD_UPDATE))
+    if (!known && (request->mode == THREAD_RESUME || (request->mode == THREAD_UPDATE && !request->create)))
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
                          "the thread `%s` does not exist; `tenon thread list` lists the threads", request->id);
     if (known && request->batch && request->mode != THREAD_RESUME) {
@@ -165,6 +165,21 @@ static int32_t thread_load_cached(struct session *session, struct thread_opening
     return status;
 }
 
+/* The older checkpoint that an update begins with, as the member `from`. */
+static int32_t load_older(struct session *session, const struct thread_request *request, tn_value *loaded,
+                          struct error *error) {
+    tn_value older = NULL;
+    int64_t seq = request->from ? value_to_int(request->from) : 0;
+    if (!request->from || !value_is(value_get(*loaded, "record"), TN_OBJECT)) return TN_OK;
+    int32_t status = thread_read(session, request->id, seq, &older, error);
+    if (status == TN_OK) {
+        *loaded = value_set_take(*loaded, "from", value_ref(value_get(older, "saved")));
+        *loaded = value_set_take(*loaded, "rewound", value_ref(request->from)); /* is saved in the checkpoint */
+    }
+    value_unref(older);
+    return status;
+}
+
 /*
  * Reads the newest state of the thread, as thread_read_head. If it belongs to another graph, `graph` is the description
  * of that one, or null. On the store's thread.
@@ -186,6 +201,7 @@ static int32_t thread_load(struct session *session, void *user, tn_value *result
         loaded = value_set_take(loaded, "graph", before ? value_ref(before) : value_null());
         value_unref(found);
     }
+    if (status == TN_OK) status = load_older(session, opening->request, &loaded, error);
     if (status == TN_OK)
         *result = loaded;
     else
@@ -433,7 +449,10 @@ int32_t thread_begin(struct run *run, const struct thread_request *request, tn_v
         if (status != TN_OK) return status;
     }
     if (request->mode == THREAD_RESUME) return thread_resume(run, request, ended, error);
-    if (request->mode == THREAD_UPDATE) return run_update(run, input, request->as, ended, error);
+    if (request->mode == THREAD_UPDATE) {
+        struct run_change change = {value_get(loaded, "from"), request->as, request->next};
+        return run_update(run, input, &change, ended, error);
+    }
     run_discard_plan(run);
     return run_try_start(run, input, ended, error);
 }

@@ -45,6 +45,15 @@ void channels_finish(struct channels *channels) {
     channels->count = 0;
 }
 
+void channels_reset(struct channels *channels) {
+    for (uint32_t i = 0; i < channels->count; i++) {
+        value_unref(channels->values[i]);
+        channels->values[i] = value_ref(channels->graph->document->channels[i].initial);
+        member_index_free(channels->indexes[i]);
+        channels->indexes[i] = NULL;
+    }
+}
+
 /* Validates once more with messages only if the value does not fit. */
 static int32_t channel_check_schema(const struct document_channel *channel, tn_value value, struct error *error) {
     int32_t status = schema_validate(channel->schema, value, NULL);

@@ -41,6 +41,7 @@ struct channels {
 size_t channels_size(uint32_t channel_count);
 void channels_init(struct channels *channels, const struct graph *graph, void *memory);
 void channels_finish(struct channels *channels);
+void channels_reset(struct channels *channels); /* to the initial values; nothing may be pending */
 
 /*
  * Merges one write into the pending value. `origin` and the position make the ids of messages that have none.

@@ -153,6 +153,8 @@ static tn_value durable_checkpoint(struct durable *durable, const char *source, 
         tn_value incarnation = run_loaded_incarnation(run);
         if (incarnation) checkpoint = value_set_take(checkpoint, "incarnation", value_ref(incarnation));
     }
+    tn_value rewound = strcmp(source, "update") == 0 ? value_get(run->options.loaded, "rewound") : NULL;
+    if (rewound) checkpoint = value_set_take(checkpoint, "rewound", value_ref(rewound));
     checkpoint = value_set_take(checkpoint, "delta", durable_delta(durable));
     value_unref(saved);
     return checkpoint;

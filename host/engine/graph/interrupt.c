@@ -26,7 +26,7 @@
 static bool activation_waits_before_start(const struct activation *activation) {
     const struct run *run = activation->run;
     return activation->state == ACTIVATION_WAITING && !activation->passed_interrupt_before &&
-           run->graph->document->nodes[activation->plan.node].interrupt_before;
+           run_stops_before(run, activation->plan.node);
 }
 
 static tn_value interrupt_id(uint64_t hash) { return value_format("%016" PRIx64, hash); }

@@ -68,6 +68,8 @@ struct run *run_new(struct graph *graph, const struct run_options *options) {
     value_ref(options->tags);
     value_ref(options->metadata);
     value_ref(options->configurable);
+    value_ref(options->interrupt_before);
+    value_ref(options->interrupt_after);
     run->options.run_id = NULL;
     if (options->run_id) run->id = mem_text(options->run_id);
     run->options.thread_id = options->thread_id ? mem_text(options->thread_id) : NULL;
@@ -117,6 +119,8 @@ void run_free(struct run *run) {
     value_unref(run->options.tags);
     value_unref(run->options.metadata);
     value_unref(run->options.configurable);
+    value_unref(run->options.interrupt_before);
+    value_unref(run->options.interrupt_after);
     mem_free((void *)(uintptr_t)run->options.thread_id);
     mem_free((void *)(uintptr_t)run->options.runner_id);
     value_unref(run->input);

@@ -70,6 +70,8 @@ enum run_durability {
 struct run_options {
     /* Borrowed by run_new, which copies what it needs. NULL and 0 are the defaults. */
     tn_value tags, metadata, configurable; /* array, object, object */
+    /* Arrays of node ids, or "*", at which the run stops as at `interrupt: before` and `after`. Not saved. */
+    tn_value interrupt_before, interrupt_after;
     const char *run_id, *thread_id, *runner_id;
     uint32_t recursion_limit; /* 0 means the document's limit */
     uint32_t concurrency;     /* 0 means the document's value */
@@ -165,12 +167,19 @@ tn_value run_save(struct run *run);
  * Returns INVALID_STATE if `saved` does not fit the graph.
  */
 int32_t run_restore(struct run *run, tn_value saved, struct error *error);
+/* What run_update does besides writing channels; each member may be NULL. */
+struct run_change {
+    tn_value from;  /* a saved run, of an older checkpoint: its state and its plan come first */
+    const char *as; /* a node id: what follows this node replaces the plan */
+    tn_value next;  /* [node id | {node, input}]: these nodes replace the plan; a node with `input` receives it */
+};
 /*
- * After run_restore: writes channels from outside, as an input does. `as`, a node id, replaces the plan with what
- * follows that node; NULL keeps the plan. The outcomes of an unfinished step are discarded. Ends as RUN_STOPPED, or as
- * RUN_DONE if the plan is empty. *ended receives what run_start would return.
+ * After run_restore, or for a new thread: writes channels from outside, as an input does. The outcomes of an unfinished
+ * step are discarded. Ends as RUN_STOPPED, or as RUN_DONE if the plan is empty. *ended receives what run_start would
+ * return.
  */
-int32_t run_update(struct run *run, tn_value channels, const char *as, bool *ended, struct error *error);
+int32_t run_update(struct run *run, tn_value channels, const struct run_change *change, bool *ended,
+                   struct error *error);
 /* After run_restore and before run_start: discards the plan and the unfinished step. The state stays. */
 void run_discard_plan(struct run *run);
 tn_value run_loaded(const struct run *run); /* options.loaded; borrowed */

@@ -138,20 +138,57 @@ static int32_t route_after_node(struct run *run, int32_t node, struct error *err
     return status;
 }
 
-int32_t run_update(struct run *run, tn_value channels, const char *as, bool *ended, struct error *error) {
-    int32_t node = as ? graph_find_target(run->graph, as, strlen(as)) : 0;
-    if (as && node < 0)
-        return error_set(error, TN_NOT_FOUND, "INVALID_INPUT", "the document has no node `%s`%s", as,
-                         document_node_hint(run->graph->document, as, strlen(as)).text);
+static int32_t find_node(const struct run *run, const char *name, int32_t *node, struct error *error) {
+    *node = graph_find_target(run->graph, name, strlen(name));
+    if (*node >= 0) return TN_OK;
+    return error_set(error, TN_NOT_FOUND, "INVALID_INPUT", "the document has no node `%s`%s", name,
+                     document_node_hint(run->graph->document, name, strlen(name)).text);
+}
+
+/* Plans these nodes, whose names were checked, instead of what was planned. */
+static void plan_nodes(struct run *run, tn_value next) {
+    run_discard_plan(run);
+    for (size_t i = 0; i < value_count(next); i++) {
+        tn_value entry = value_at(next, i), input = value_get(entry, "input");
+        const char *name = value_chars(value_is(entry, TN_STRING) ? entry : value_get(entry, "node"), NULL);
+        uint32_t node = (uint32_t)graph_find_target(run->graph, name, strlen(name));
+        if (input)
+            plan_push_mapped_take(
+                run, (struct plan_entry){node, NO_INDEX, (uint32_t)i, 0, NO_INDEX, value_ref(input)});
+        else
+            plan_push_triggered(run, node);
+    }
+    plan_finish(run);
+}
+
+static int32_t check_change(const struct run *run, const struct run_change *change, int32_t *node,
+                            struct error *error) {
+    int32_t status = change->as ? find_node(run, change->as, node, error) : TN_OK, target;
+    for (size_t i = 0; status == TN_OK && i < value_count(change->next); i++) {
+        tn_value entry = value_at(change->next, i);
+        const char *name = value_chars(value_is(entry, TN_STRING) ? entry : value_get(entry, "node"), NULL);
+        status = find_node(run, name, &target, error);
+    }
+    if (status == TN_OK && change->as && change->next)
+        status = error_set(error, TN_INVALID, "INVALID_INPUT", "found `as` and `next`, expected one of them");
+    return status;
+}
+
+int32_t run_update(struct run *run, tn_value channels, const struct run_change *change, bool *ended,
+                   struct error *error) {
+    int32_t node = 0, status = check_change(run, change, &node, error);
+    if (status != TN_OK) return status;
     leave_step(run);
     durable_start(run);
-    int32_t status = write_channels(run, channels, error);
+    if (change->from) status = run_rewind(run, change->from, error);
+    if (status == TN_OK) status = write_channels(run, channels, error);
     if (status != TN_OK) {
         channels_rollback(&run->channels);
         return status;
     }
-    if (as) status = route_after_node(run, node, error);
+    if (change->as) status = route_after_node(run, node, error);
     if (status != TN_OK) return status;
+    if (change->next) plan_nodes(run, change->next);
     run_set_interrupt_after_take(run, NULL);
     run_set_state(run, RUN_STATE_STARTING);
     run_terminate(run, run_has_plan(run) ? RUN_STOPPED : RUN_DONE, "update");

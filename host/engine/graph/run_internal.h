@@ -182,6 +182,10 @@ void run_create_activations(struct run *run);    /* creates them from the plan a
 void run_clear_activations(struct run *run);     /* requires that none of them is open */
 void run_release_activations(struct run *run);   /* frees the array, or keeps it for the next run of the graph */
 
+/* True if the document, or the options of the run, stop it before or after this node. */
+bool run_stops_before(const struct run *run, uint32_t node);
+bool run_stops_after(const struct run *run, uint32_t node);
+
 /* ---- run_input.c ---- */
 
 /* Writes and routes the input. On failure nothing is pending or planned. `input` may be NULL. */
@@ -191,6 +195,12 @@ int32_t run_apply_input(struct run *run, tn_value input, struct error *error);
 
 /* {step, plan, joins?, deferred?, after?}: the position of the run between two steps; a new reference. */
 tn_value run_position(const struct run *run);
+
+/*
+ * After durable_start of a restored run: the state and the plan become those of an older checkpoint of the thread. Its
+ * steps continue to be counted, because the journal has their outcomes.
+ */
+int32_t run_rewind(struct run *run, tn_value saved, struct error *error);
 
 /* ---- interrupt.c ---- */
 

@@ -364,7 +364,7 @@ static enum run_status restored_status(const struct run *run) {
     if (run->interrupt_after || run->interrupted) return RUN_INTERRUPTED;
     for (uint32_t i = 0; i < run->activation_count; i++)
         if (run->activations[i].state == ACTIVATION_WAITING && !run->activations[i].passed_interrupt_before &&
-            run->graph->document->nodes[run->activations[i].plan.node].interrupt_before)
+            run_stops_before(run, run->activations[i].plan.node))
             return RUN_INTERRUPTED;
     return RUN_STOPPED;
 }
@@ -400,4 +400,14 @@ int32_t run_restore(struct run *run, tn_value saved, struct error *error) {
     }
     run->status = restored_status(run);
     return TN_OK;
+}
+
+int32_t run_rewind(struct run *run, tn_value saved, struct error *error) {
+    run_discard_plan(run);
+    channels_reset(&run->channels);
+    int32_t status = restore_state(run, value_get(saved, "state"), error);
+    if (status == TN_OK) status = restore_deferred(run, value_get(saved, "deferred"), error);
+    if (status == TN_OK) status = restore_plan(run, value_get(saved, "plan"), error);
+    restore_marks(run, value_get(saved, "joins"));
+    return status;
 }

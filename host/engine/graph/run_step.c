@@ -205,13 +205,29 @@ void run_on_written(struct run *run, const struct error *error) {
 
 /* ---- Planning: from the plan to the first activation ---- */
 
-/* A node of the step has `interrupt: before`, and the run was not resumed after that interrupt. */
+/* The options name the node, or all nodes. They are about the outermost graph. */
+static bool options_name(const struct run *run, tn_value names, uint32_t node) {
+    tn_value id = run->graph->document->nodes[node].id;
+    for (size_t i = 0; i < value_count(names); i++)
+        if (value_text_is(value_at(names, i), "*") || value_equal(value_at(names, i), id)) return true;
+    return false;
+}
+
+bool run_stops_before(const struct run *run, uint32_t node) {
+    return run->graph->document->nodes[node].interrupt_before ||
+           options_name(run, run->options.interrupt_before, node);
+}
+
+bool run_stops_after(const struct run *run, uint32_t node) {
+    return run->graph->document->nodes[node].interrupt_after || options_name(run, run->options.interrupt_after, node);
+}
+
+/* A node of the step stops the run before it, and the run was not resumed after that interrupt. */
 static bool must_interrupt_before(const struct run *run) {
-    if (!run->graph->has_interrupts) return false;
+    if (!run->graph->has_interrupts && !run->options.interrupt_before) return false;
     for (uint32_t i = 0; i < run->activation_count; i++) {
         const struct activation *activation = &run->activations[i];
-        if (run->graph->document->nodes[activation->plan.node].interrupt_before && !activation->passed_interrupt_before)
-            return true;
+        if (run_stops_before(run, activation->plan.node) && !activation->passed_interrupt_before) return true;
     }
     return false;
 }
@@ -386,12 +402,12 @@ static int32_t step_apply_writes(struct run *run, struct error *error) {
 }
 
 /*
- * Adds the node's id to the list (may be NULL), if the node has `interrupt: after`. The activations of a node are next
+ * Adds the node's id to the list (may be NULL), if the run stops after the node. The activations of a node are next
  * to each other. A node that was both triggered and mapped to is listed twice, with the same id of its interrupt.
  */
 static tn_value add_interrupt_after(tn_value list, const struct run *run, uint32_t node) {
     const struct document_node *def = &run->graph->document->nodes[node];
-    if (!def->interrupt_after) return list;
+    if (!run_stops_after(run, node)) return list;
     size_t count = value_count(list);
     if (count && value_equal(value_at(list, count - 1), def->id)) return list;
     return value_push_take(list ? list : value_array(), value_ref(def->id));
@@ -406,7 +422,7 @@ static int32_t step_route(struct run *run, struct error *error) {
             value_unref(interrupt_after);
             return status;
         }
-        if (run->graph->has_interrupts)
+        if (run->graph->has_interrupts || run->options.interrupt_after)
             interrupt_after = add_interrupt_after(interrupt_after, run, run->activations[i].plan.node);
     }
     plan_finish(run);

@@ -178,6 +178,8 @@ TN_EXPORT void tenon_release(tenon_runnable *runnable); /* NULL is allowed */
  *     seed             int      for components that draw random numbers
  *     strategy         string   parallel, pick_first, pick_last or stop_at_nonlinear
  *     refresh_cache    bool     nodes with `cache` run, and their results replace those in the cache
+ *     interrupt_before array    of node ids, or "*": this invocation stops before them, as at `interrupt: before`
+ *     interrupt_after  array    the same, after them
  *
  *     thread_id        string   the thread in which the run is saved (see *Threads*)
  *     replace          bool     discard what an unfinished thread was doing

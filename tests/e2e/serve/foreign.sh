@@ -1,6 +1,6 @@
 # Every route of every protocol with a wrong key, a key of too small a scope, and the key of another user. Check mode
 # watches the plugins.
-for plugin in serve sqlite openai_server ai_sdk mcp_server rest_server ag_ui session_server; do
+for plugin in serve sqlite openai_server ai_sdk mcp_server rest_server ag_ui session_server langgraph_server; do
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
 done
 command -v python3 >/dev/null || skips "python3 is not installed"

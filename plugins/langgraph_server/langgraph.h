@@ -1,0 +1,213 @@
+/*
+ * langgraph.h - graphs by the API of LangGraph's Agent Server (README.md).
+ *
+ *     langgraph_server.c  routes, requests that are open, and their answers
+ *     assistants.c        assistants: the graphs that are served
+ *     threads.c           threads; thread_state.c, their state and history
+ *     runs.c              requests that start runs; run_request.c, what they may have; runs_known.c, requests about runs that exist
+ *     stream.c            runs that were started here, their events, and the clients that follow them
+ *     events.c            engine events as events of this protocol; message.c, messages and ids
+ *     store.c             the store, which is the memory of the host
+ *
+ * What the protocol knows of a thread or a run, and the host does not, is a memory in the namespace [langgraph,
+ * threads] or [langgraph, runs, THREAD]. events.c and message.c are pure. Everything is [loop].
+ */
+#ifndef LANGGRAPH_H
+#define LANGGRAPH_H
+
+#include "serving.h"
+
+/* Limits; README.md has the table. */
+#define BODY_MAX    (16 << 20) /* bytes of a request */
+#define RUNS_MAX    4096u      /* runs that have not ended, or are kept */
+#define ENDED_MAX   100u       /* runs that have ended and whose events are kept */
+#define WAITING_MAX 100u       /* runs of one thread that wait for another one */
+#define LOG_MAX     (4u << 20) /* bytes of the events of one run, roughly */
+#define BATCH_MAX   100u       /* runs of one batch */
+#define LIST_MAX    1000       /* threads or runs that one search reads */
+#define ID_MAX      64u        /* bytes of the id of a thread, with its NUL */
+#define UUID_TEXT   37u
+
+/* ---- message.c ---- */
+
+/* A message, or an array of messages, as Tenon has it: new. Other values stay as they are. */
+tn_value message_in(tn_value value);
+/* The members of the input, whose arrays of messages are converted: new. */
+tn_value state_in(tn_value state);
+/* The same in the other direction. */
+tn_value message_out(tn_value message);
+tn_value state_out(tn_value state);
+bool is_message(tn_value value);
+/* The id without `@OWNER:`. */
+const char *bare_id(const char *id);
+bool is_uuid(const char *text);
+void uuid_new(char out[UUID_TEXT]);
+/* The same id for the same name. */
+void uuid_of_name(const char *name, char out[UUID_TEXT]);
+/* The id of the checkpoint with this number, and back; -1 if it is not one. */
+void checkpoint_id(int64_t seq, char out[UUID_TEXT]);
+int64_t checkpoint_seq(const char *id);
+#define TIME_TEXT_SIZE 32
+void time_text(int64_t ms, char out[TIME_TEXT_SIZE]);
+tn_value time_value(int64_t ms); /* null for 0: new */
+/* What the graph asks, as interrupts of this protocol: new. */
+tn_value interrupts_out(tn_value interrupts);
+
+/* ---- events.c ---- */
+
+/* The stream modes of a request. */
+enum {
+    MODE_VALUES = 1,
+    MODE_UPDATES = 2,
+    MODE_MESSAGES = 4,
+    MODE_TUPLE = 8,
+    MODE_CUSTOM = 16,
+    MODE_TASKS = 32,
+    MODE_CHECKPOINTS = 64,
+    MODE_DEBUG = 128,
+    MODE_EVENTS = 256
+};
+
+/* The modes of a text or an array of texts; 0 if one of them is not known. NULL: values. */
+unsigned modes_read(tn_value modes);
+/* The modes of run/start: new. */
+tn_value modes_of_run(unsigned modes);
+
+struct events {
+    unsigned modes;
+    bool subgraphs; /* events of nested runs, too */
+    const char *run_id, *thread_id, *graph;
+    void (*send)(void *user, const char *event, tn_value data);
+    void *user;
+    tn_value open;   /* {NODE: the message that a model streams} */
+    tn_value seen;   /* {id of a message: true} */
+    tn_value inside; /* {the nodes around a nested run: true} that has reported messages */
+    uint64_t made;   /* ids of messages */
+};
+
+void events_take(struct events *events, tn_value event);
+/* The end: the report of the run. */
+void events_end(struct events *events, tn_value report);
+void events_close(struct events *events);
+
+/* ---- The server ---- */
+
+struct langgraph {
+    struct serving serving;
+    struct exchange *exchanges[256]; /* by the number of the request */
+    struct run *runs;                /* the newest first */
+    uint32_t count, ended;
+};
+
+typedef void step(struct exchange *exchange, bool ok, tn_value value);
+
+/* A request of a client, from its first event to CLOSED. */
+struct exchange {
+    struct exchange *next;
+    struct langgraph *langgraph;
+    uint64_t number, caller;
+    tn_value request, body;
+    uint64_t call; /* that is open */
+    step *then;    /* what it continues with */
+    struct serving_lookup *lookup;
+    void (*with_graph)(struct exchange *exchange);
+    struct serving_graph graph;
+    tn_value graphs;        /* what `graph` is of */
+    char thread[ID_MAX];    /* of the path, or of the request; "" without a thread */
+    tn_value known, record; /* of a thread: the memory, and thread/get. NULL: there is none */
+    tn_value list, made;    /* for searches */
+    uint64_t at;
+    void (*with_thread)(struct exchange *exchange);
+    void (*on_event)(struct exchange *exchange, int32_t event); /* ROOM, DRAIN, CLOSED */
+    void *object;
+    int how; /* what the client of a new run wants: runs.c */
+};
+
+typedef void exchange_begin(struct exchange *exchange);
+
+/* Calls a method, and continues with `then`. Takes `params`. */
+void ask(struct exchange *exchange, const char *method, tn_value params, step *then);
+/* Answers. Takes the value. */
+void reply(struct exchange *exchange, int32_t status, tn_value json);
+void refuse(struct exchange *exchange, int32_t status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void refuse_error(struct exchange *exchange, tn_value error);
+const char *param(const struct exchange *exchange, const char *name);
+const char *query(const struct exchange *exchange, const char *name);
+/* A whole number of the body from 0 to `most`. */
+int64_t body_number(const struct exchange *exchange, const char *name, int64_t fallback, int64_t most);
+/* Answers with the items from `offset` on, at most `limit`, of the body. Takes the list. */
+void reply_page(struct exchange *exchange, tn_value list);
+
+/* Finds the graph of the assistant of the body or the path, an id or a name; 404 if there is none. */
+void find_graph(struct exchange *exchange, void (*then)(struct exchange *exchange));
+/* Reads the graph of an assistant in `exchange->graphs`; false if there is none. */
+bool select_graph(struct exchange *exchange, const char *assistant);
+/* Finds the thread of `exchange->thread`; 404 if there is none, unless `create`. */
+void find_thread(struct exchange *exchange, bool create, void (*then)(struct exchange *exchange));
+/* Reads the id in the path; false if it is not one, which was answered. */
+bool thread_of_path(struct exchange *exchange);
+tn_value threads_namespace(void);
+tn_value runs_namespace(const char *thread);
+/* The status in this protocol of a thread's record. */
+const char *thread_status(tn_value record);
+/* {thread_id, checkpoint_ns, checkpoint_id}: new. */
+tn_value checkpoint_value(const char *thread, int64_t seq);
+/* Metadata of `memory`, or an empty object: borrowed or NULL. */
+tn_value known_member(tn_value memory, const char *name);
+
+/* ---- run_request.c ---- */
+
+bool is_set(tn_value value); /* not null, and not empty */
+/* False if the request has what is not valid, or not supported; it was answered. */
+bool check_run_request(struct exchange *exchange);
+/* The parameters of *method: new; NULL if that was answered. */
+tn_value run_params(struct exchange *exchange, const char **method);
+/* The checkpoint that the run begins with; NULL: the newest one. */
+const char *run_checkpoint(const struct exchange *exchange);
+
+/* ---- Runs ---- */
+
+struct run_options {
+    const char *assistant, *graph, *method, *strategy;
+    tn_value params, metadata, kwargs; /* params: without config.run_id */
+    unsigned modes;
+    bool subgraphs, cancel_on_disconnect;
+};
+
+struct run;
+
+/*
+ * A run of `exchange->thread`, or without one. It starts at once, or when the runs of its thread before it have ended.
+ * NULL: there are too many. Takes nothing.
+ */
+struct run *run_new(struct exchange *exchange, const struct run_options *options);
+/* The run of the user that is known here, in `exchange->thread`; NULL if it is not. */
+struct run *run_find(struct exchange *exchange, const char *id);
+/* The newest run of `exchange->thread` that has not ended, or NULL. `waiting`: how many wait. */
+struct run *run_active(struct exchange *exchange, uint32_t *waiting);
+/* Cancels all runs of `exchange->thread`. `forget`: nothing of them is saved any more. */
+void runs_cancel(struct exchange *exchange, bool forget);
+tn_value run_value(const struct run *run); /* new */
+const char *run_id_of(const struct run *run);
+bool run_has_ended(const struct run *run);
+/* Of a run that has ended. */
+void run_forget(struct run *run);
+void run_cancel(struct run *run);
+/* The client gets the events after this number. `with_start`: it has started the run. */
+void run_follow(struct run *run, struct exchange *exchange, int64_t after, bool with_start);
+/* The client gets the values of the end. */
+void run_wait(struct run *run, struct exchange *exchange);
+/* Answers with the run as soon as it has started, or waits for another one. */
+void run_tell(struct run *run, struct exchange *exchange);
+/* The newest event; 0 if there is none. */
+int64_t run_newest(const struct run *run);
+void runs_free(struct langgraph *langgraph);
+
+exchange_begin assistants_search, assistants_count, assistant_get, assistant_graph, assistant_schemas,
+    assistant_subgraphs, assistant_versions, assistants_refuse, threads_create, threads_search, threads_count,
+    thread_get, thread_patch, thread_remove, thread_copy, thread_state_get, thread_state_at, thread_state_post,
+    thread_history_get, thread_history_post, runs_create, runs_stream, runs_wait, runs_batch, stateless_create,
+    stateless_stream, stateless_wait, runs_list, run_get, run_remove, run_join, run_stream, run_stop, store_put,
+    store_get, store_delete, store_search, store_namespaces, crons_refuse, info, ok;
+
+#endif

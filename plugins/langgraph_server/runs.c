@@ -1,0 +1,214 @@
+/*
+ * runs.c - requests that start runs.
+ *
+ *     graph/list ─▶ the thread ─▶ its metadata ─▶ thread/update of `command.update` ─▶ run_new ─▶ the answer
+ */
+#include "langgraph.h"
+
+enum how { HOW_CREATE, HOW_STREAM, HOW_WAIT, HOW_BATCH };
+
+/* ---- Starting ---- */
+
+static struct run *start(struct exchange *exchange) {
+    char assistant[UUID_TEXT];
+    const char *method = "";
+    tn_value body = exchange->body, metadata = tn_get(body, "metadata"), params = run_params(exchange, &method);
+    if (params == NULL) return NULL;
+    uuid_of_name(exchange->graph.name, assistant);
+    tn_value kwargs = tn_build("{s:v?, s:v?, s:v?}", "input", tn_get(body, "input"), "command", tn_get(body, "command"),
+                               "stream_mode", tn_get(body, "stream_mode"));
+    struct run_options options = {.assistant = assistant,
+                                  .graph = exchange->graph.name,
+                                  .method = method,
+                                  .strategy = tn_get_text(body, "multitask_strategy", "enqueue"),
+                                  .params = params,
+                                  .metadata = tn.value->kind(metadata) == TN_OBJECT ? metadata : NULL,
+                                  .kwargs = kwargs,
+                                  .modes = modes_read(tn_get(body, "stream_mode")),
+                                  .subgraphs = serving_true(tn_get(body, "stream_subgraphs")),
+                                  .cancel_on_disconnect = serving_is(tn_get(body, "on_disconnect"), "cancel")};
+    struct run *run = run_new(exchange, &options);
+    tn_release(params);
+    tn_release(kwargs);
+    if (run == NULL) refuse(exchange, 503, "the server has too many runs; try again later");
+    return run;
+}
+
+static void start_and_answer(struct exchange *exchange) {
+    struct run *run = start(exchange);
+    if (run == NULL) return;
+    if (exchange->how == HOW_STREAM)
+        run_follow(run, exchange, -1, true);
+    else if (exchange->how == HOW_WAIT)
+        run_wait(run, exchange);
+    else
+        run_tell(run, exchange);
+}
+
+/* The update has changed the thread. */
+static void on_record_again(struct exchange *exchange, bool ok, tn_value value) {
+    if (!ok) {
+        refuse_error(exchange, value);
+        return;
+    }
+    tn_release(exchange->record);
+    exchange->record = tn_retain(value);
+    start_and_answer(exchange);
+}
+
+static void on_updated(struct exchange *exchange, bool ok, tn_value value) {
+    if (ok)
+        ask(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->thread), on_record_again);
+    else
+        refuse_error(exchange, value);
+}
+
+/* What `command` and `checkpoint` change comes first, in one commit. */
+static void update_then_start(struct exchange *exchange) {
+    tn_value command = tn_get(exchange->body, "command"), update = tn_get(command, "update");
+    tn_value to = tn_get(command, "goto");
+    const char *id = run_checkpoint(exchange);
+    int64_t seq = id != NULL ? checkpoint_seq(id) : -1, head = tn_get_int(exchange->record, "head", -1);
+    if (id != NULL && (seq < 0 || seq > head)) {
+        refuse(exchange, 404, "Checkpoint %.80s not found in thread %s", id, exchange->thread);
+        return;
+    }
+    bool older = id != NULL && seq < head;
+    if (!is_set(update) && !is_set(to) && !older) {
+        start_and_answer(exchange);
+        return;
+    }
+    tn_value params = tn_build("{s:s, s:s, s:V, s:b}", "thread_id", exchange->thread, "document",
+                               exchange->graph.document, "channels",
+                               is_set(update) ? state_in(update) : tn_build("{}"), "create", 1);
+    if (is_set(to))
+        params = tn_set_take(params, "next", tn.value->kind(to) == TN_ARRAY ? tn_retain(to) : tn_build("[v]", to));
+    if (older) params = tn_set_take(params, "seq", tn_int(seq));
+    ask(exchange, "thread/update", params, on_updated);
+}
+
+static void on_noted(struct exchange *exchange, bool ok, tn_value value) {
+    if (ok)
+        update_then_start(exchange);
+    else
+        refuse_error(exchange, value);
+}
+
+/* The thread's metadata name its graph. */
+static void note_graph(struct exchange *exchange) {
+    char assistant[UUID_TEXT];
+    tn_value metadata = known_member(exchange->known, "metadata");
+    uuid_of_name(exchange->graph.name, assistant);
+    if (metadata != NULL && serving_is(tn_get(metadata, "assistant_id"), assistant)) {
+        update_then_start(exchange);
+        return;
+    }
+    metadata = metadata != NULL ? tn_retain(metadata) : tn_build("{}");
+    metadata = tn_set_take(metadata, "graph_id", tn_text(exchange->graph.name));
+    metadata = tn_set_take(metadata, "assistant_id", tn_text(assistant));
+    ask(exchange, "memory/put",
+        tn_build("{s:V, s:s, s:{s:V}, s:b}", "namespace", threads_namespace(), "key", exchange->thread, "value",
+                 "metadata", metadata, "text", 0),
+        on_noted);
+}
+
+/* Another run of the thread is active. */
+static void thread_then(struct exchange *exchange) {
+    const char *strategy = tn_get_text(exchange->body, "multitask_strategy", "enqueue");
+    uint32_t waiting;
+    struct run *active = run_active(exchange, &waiting);
+    if (active != NULL && strcmp(strategy, "reject") == 0) {
+        refuse(exchange, 409,
+               "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.");
+        return;
+    }
+    if (waiting >= WAITING_MAX) {
+        refuse(exchange, 429, "%u runs of the thread wait already", waiting);
+        return;
+    }
+    if (active != NULL && (strcmp(strategy, "interrupt") == 0 || strcmp(strategy, "rollback") == 0))
+        runs_cancel(exchange, false);
+    note_graph(exchange);
+}
+
+static void graph_then(struct exchange *exchange) {
+    bool create = serving_is(tn_get(exchange->body, "if_not_exists"), "create");
+    if (exchange->thread[0] == '\0')
+        start_and_answer(exchange);
+    else
+        find_thread(exchange, create || exchange->made != NULL, thread_then);
+}
+
+static void of_thread(struct exchange *exchange, enum how how) {
+    exchange->how = (int)how;
+    if (thread_of_path(exchange) && check_run_request(exchange)) find_graph(exchange, graph_then);
+}
+
+void runs_create(struct exchange *exchange) { of_thread(exchange, HOW_CREATE); }
+void runs_stream(struct exchange *exchange) { of_thread(exchange, HOW_STREAM); }
+void runs_wait(struct exchange *exchange) { of_thread(exchange, HOW_WAIT); }
+
+/* ---- Runs without a thread ---- */
+
+static void stateless(struct exchange *exchange, enum how how) {
+    exchange->how = (int)how;
+    if (!check_run_request(exchange)) return;
+    if (is_set(tn_get(exchange->body, "command"))) {
+        refuse(exchange, 422, "`command` needs a thread");
+        return;
+    }
+    if (serving_is(tn_get(exchange->body, "on_completion"), "keep")) {
+        uuid_new(exchange->thread);
+        exchange->made = tn_bool(1); /* the thread is made */
+    }
+    find_graph(exchange, graph_then);
+}
+
+void stateless_create(struct exchange *exchange) { stateless(exchange, HOW_CREATE); }
+void stateless_stream(struct exchange *exchange) { stateless(exchange, HOW_STREAM); }
+void stateless_wait(struct exchange *exchange) { stateless(exchange, HOW_WAIT); }
+
+/* ---- Several at once ---- */
+
+static void batch_then(struct exchange *exchange) {
+    tn_value all = exchange->made, started = tn_build("[]");
+    for (uint64_t i = 0, count = tn.value->count(all); i < count; i++) {
+        exchange->body = tn.value->at(all, i);
+        if (!select_graph(exchange, tn_get_text(exchange->body, "assistant_id", ""))) {
+            refuse(exchange, 404, "Assistant of run %llu not found", (unsigned long long)i);
+            tn_release(started);
+            return;
+        }
+    }
+    for (uint64_t i = 0, count = tn.value->count(all); i < count; i++) {
+        exchange->body = tn.value->at(all, i);
+        (void)select_graph(exchange, tn_get_text(exchange->body, "assistant_id", ""));
+        struct run *run = start(exchange);
+        if (run == NULL) {
+            tn_release(started);
+            return;
+        }
+        (void)tn_append_take(&started, run_value(run));
+    }
+    reply(exchange, 200, started);
+}
+
+void runs_batch(struct exchange *exchange) {
+    tn_value all = exchange->body;
+    uint64_t count = tn.value->count(all);
+    if (tn.value->kind(all) != TN_ARRAY || count == 0 || count > BATCH_MAX) {
+        refuse(exchange, 422, "the body must be an array of 1 to %u runs", BATCH_MAX);
+        return;
+    }
+    exchange->made = tn_retain(all);
+    for (uint64_t i = count; i-- > 0;) {
+        exchange->body = tn.value->at(all, i);
+        if (tn.value->kind(exchange->body) != TN_OBJECT) {
+            refuse(exchange, 422, "run %llu is not an object", (unsigned long long)i);
+            return;
+        }
+        if (!check_run_request(exchange)) return;
+    }
+    exchange->how = HOW_BATCH;
+    find_graph(exchange, batch_then);
+}

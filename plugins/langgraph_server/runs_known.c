@@ -1,0 +1,185 @@
+/*
+ * runs_known.c - requests about runs that exist. Those that were started here and are kept have their events; of others
+ * the memory has what run_value has made.
+ */
+#include "langgraph.h"
+#include <stdlib.h>
+
+/* False if the path has no such run, which was answered. *run: NULL if only the memory may know it. */
+static bool run_of_path(struct exchange *exchange, struct run **run) {
+    const char *id = param(exchange, "run");
+    if (!thread_of_path(exchange)) return false;
+    if (!is_uuid(id)) {
+        refuse(exchange, 422, "Invalid run ID: found `%.80s`, expected a UUID", id);
+        return false;
+    }
+    *run = run_find(exchange, id);
+    return true;
+}
+
+static void read_run(struct exchange *exchange, step *then) {
+    ask(exchange, "memory/get",
+        tn_build("{s:V, s:s}", "namespace", runs_namespace(exchange->thread), "key", param(exchange, "run")), then);
+}
+
+/* A run that is active in the memory, but not here, has ended with its process. */
+static tn_value saved_run(tn_value memory) {
+    tn_value value = tn_retain(tn_get(memory, "value"));
+    const char *status = tn_get_text(value, "status", "");
+    if (value != NULL && (strcmp(status, "running") == 0 || strcmp(status, "pending") == 0))
+        value = tn_set_take(value, "status", tn_text("interrupted"));
+    return value;
+}
+
+/* False, and 404, if the memory does not know it. */
+static bool check_saved(struct exchange *exchange, bool ok, tn_value memory) {
+    if (!ok)
+        refuse_error(exchange, memory);
+    else if (tn.value->kind(memory) != TN_OBJECT)
+        refuse(exchange, 404, "Run %s not found", param(exchange, "run"));
+    return ok && tn.value->kind(memory) == TN_OBJECT;
+}
+
+/* ---- Reading ---- */
+
+static void on_run(struct exchange *exchange, bool ok, tn_value value) {
+    if (check_saved(exchange, ok, value)) reply(exchange, 200, saved_run(value));
+}
+
+void run_get(struct exchange *exchange) {
+    struct run *run;
+    if (!run_of_path(exchange, &run)) return;
+    if (run != NULL)
+        reply(exchange, 200, run_value(run));
+    else
+        read_run(exchange, on_run);
+}
+
+static void on_list(struct exchange *exchange, bool ok, tn_value value) {
+    tn_value memories = tn_get(value, "memories"), list = tn_build("[]");
+    const char *status = query(exchange, "status");
+    if (!ok) {
+        tn_release(list);
+        refuse_error(exchange, value);
+        return;
+    }
+    for (uint64_t i = 0, count = tn.value->count(memories); i < count; i++) {
+        tn_value memory = tn.value->at(memories, i);
+        struct run *run = run_find(exchange, tn_get_text(memory, "key", ""));
+        tn_value made = run != NULL ? run_value(run) : saved_run(memory);
+        const char *created = tn_get_text(made, "created_at", "");
+        uint64_t at = 0;
+        while (at < tn.value->count(list) && strcmp(tn_get_text(tn.value->at(list, at), "created_at", ""), created) > 0)
+            at++;
+        tn_value one = tn_build("[v?]", made);
+        if (status == NULL || serving_is(tn_get(made, "status"), status)) (void)tn.value->splice(&list, at, 0, one);
+        tn_release(one);
+        tn_release(made);
+    }
+    reply_page(exchange, list);
+}
+
+static void list_then(struct exchange *exchange) {
+    ask(exchange, "memory/search",
+        tn_build("{s:V, s:i}", "namespace", runs_namespace(exchange->thread), "limit", LIST_MAX), on_list);
+}
+
+void runs_list(struct exchange *exchange) {
+    if (thread_of_path(exchange)) find_thread(exchange, false, list_then);
+}
+
+/* ---- Joining ---- */
+
+static void on_state(struct exchange *exchange, bool ok, tn_value value) {
+    if (ok)
+        reply(exchange, 200, state_out(tn_get(value, "state")));
+    else
+        refuse_error(exchange, value);
+}
+
+static void on_joined(struct exchange *exchange, bool ok, tn_value value) {
+    if (check_saved(exchange, ok, value))
+        ask(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->thread), on_state);
+}
+
+void run_join(struct exchange *exchange) {
+    struct run *run;
+    if (!run_of_path(exchange, &run)) return;
+    if (run != NULL)
+        run_wait(run, exchange);
+    else
+        read_run(exchange, on_joined);
+}
+
+/* The events of a run that is not known here any more are lost: the stream is empty. */
+static void on_streamed(struct exchange *exchange, bool ok, tn_value value) {
+    if (!check_saved(exchange, ok, value)) return;
+    tn_value response = tn_build("{s:i, s:s}", "status", 200, "stream", "events");
+    if (response != NULL) (void)exchange->langgraph->serving.server->respond(tn.host, exchange->number, response);
+    (void)exchange->langgraph->serving.server->finish(tn.host, exchange->number);
+    tn_release(response);
+}
+
+void run_stream(struct exchange *exchange) {
+    struct run *run;
+    const char *last = tn_get_text(tn_get(exchange->request, "headers"), "last-event-id", NULL);
+    if (!run_of_path(exchange, &run)) return;
+    if (run == NULL) {
+        read_run(exchange, on_streamed);
+        return;
+    }
+    char *end = NULL;
+    int64_t after = last != NULL ? strtoll(last, &end, 10) : run_newest(run);
+    if (last != NULL && (end == last || *end != '\0' || after > run_newest(run)))
+        refuse(exchange, 422, "Last-Event-ID: found `%.40s`, expected the id of an event of this run, or -1", last);
+    else
+        run_follow(run, exchange, after, false);
+}
+
+/* ---- Ending ---- */
+
+static void on_stopped(struct exchange *exchange, bool ok, tn_value value) {
+    if (check_saved(exchange, ok, value)) refuse(exchange, 409, "Run %s has ended already", param(exchange, "run"));
+}
+
+void run_stop(struct exchange *exchange) {
+    const char *wait = query(exchange, "wait");
+    struct run *run;
+    if (!run_of_path(exchange, &run)) return;
+    if (run == NULL) {
+        read_run(exchange, on_stopped);
+    } else if (run_has_ended(run)) {
+        refuse(exchange, 409, "Run %s has ended already", param(exchange, "run"));
+    } else if (wait != NULL && (strcmp(wait, "1") == 0 || strcmp(wait, "true") == 0)) {
+        run_wait(run, exchange);
+        run_cancel(run);
+    } else {
+        run_cancel(run);
+        reply(exchange, 202, tn_build("{}"));
+    }
+}
+
+static void on_removed(struct exchange *exchange, bool ok, tn_value value) {
+    if (ok)
+        reply(exchange, 204, NULL);
+    else
+        refuse_error(exchange, value);
+}
+
+static void on_removable(struct exchange *exchange, bool ok, tn_value value) {
+    struct run *run = run_find(exchange, param(exchange, "run"));
+    if (!check_saved(exchange, ok, value)) return;
+    if (run != NULL) run_forget(run);
+    ask(exchange, "memory/delete",
+        tn_build("{s:V, s:s}", "namespace", runs_namespace(exchange->thread), "key", param(exchange, "run")),
+        on_removed);
+}
+
+void run_remove(struct exchange *exchange) {
+    struct run *run;
+    if (!run_of_path(exchange, &run)) return;
+    if (run != NULL && !run_has_ended(run))
+        refuse(exchange, 409, "Run %s is active; cancel it first", param(exchange, "run"));
+    else
+        read_run(exchange, on_removable);
+}

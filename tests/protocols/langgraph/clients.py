@@ -1,0 +1,53 @@
+"""The SDK of LangGraph for Python against `tenon serve`: clients.py URL KEY."""
+
+import asyncio
+import sys
+
+from langgraph_sdk import get_client
+
+HELLO = {"messages": [{"type": "human", "content": "hi"}]}
+ANSWERED = [("human", "hi"), ("ai", "Hello there, friend.")]
+
+
+def content(values):
+    return [(message["type"], message["content"]) for message in values["messages"]]
+
+
+async def events(stream):
+    return [part async for part in stream]
+
+
+async def main(url, key):
+    client = get_client(url=url, api_key=key)
+    names = {assistant["graph_id"] for assistant in await client.assistants.search(limit=100)}
+    assert {"chat", "question"} <= names, names
+    graph = await client.assistants.get_graph("chat")
+    assert {node["id"] for node in graph["nodes"]} == {"__start__", "chat", "__end__"}, graph
+    edges = [(edge["source"], edge["target"]) for edge in graph["edges"]]
+    assert edges == [("__start__", "chat"), ("chat", "__end__")], graph
+
+    thread = (await client.threads.create(metadata={"of": "python"}))["thread_id"]
+    parts = await events(
+        client.runs.stream(thread, "chat", input=HELLO, stream_mode=["values", "tasks", "checkpoints", "debug", "events"])
+    )
+    assert {part.event for part in parts} == {"metadata", "values", "tasks", "checkpoints", "debug", "events"}, parts
+    assert [part.id for part in parts] == [str(number) for number in range(1, len(parts) + 1)]
+    assert content(await client.runs.join(thread, parts[0].data["run_id"])) == ANSWERED
+
+    updated = await client.threads.update_state(thread, {"messages": [{"role": "user", "content": "more"}]})
+    state = await client.threads.get_state(thread)
+    assert state["checkpoint"]["checkpoint_id"] == updated["checkpoint"]["checkpoint_id"], (state, updated)
+    assert content(state["values"]) == [*ANSWERED, ("human", "more")], state
+    copied = await client.threads.copy(thread)
+    assert content((await client.threads.get_state(copied["thread_id"]))["values"]) == content(state["values"])
+
+    failed = await client.runs.wait((await client.threads.create())["thread_id"], "error", input=HELLO, raise_error=False)
+    assert failed["__error__"]["error"], failed
+    batch = await client.runs.create_batch([{"assistant_id": "chat", "input": HELLO}] * 2)
+    assert len({run["run_id"] for run in batch}) == 2, batch
+    assert await client.threads.count(metadata={"of": "python"}) >= 1
+    await client.threads.update(thread, metadata={"more": True})
+    assert (await client.threads.get(thread))["metadata"]["more"] is True
+
+
+asyncio.run(main(*sys.argv[1:]))

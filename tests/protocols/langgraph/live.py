@@ -1,0 +1,167 @@
+"""What no SDK does: langgraph/live.py URL KEY OTHER_KEY."""
+
+import json
+import sys
+import urllib.error
+import urllib.request
+
+URL, KEY, OTHER = sys.argv[1:]
+NOWHERE = "00000000-0000-4000-a000-000000000000"
+
+
+def call(method, path, body=None, key=KEY, headers=()):
+    data = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(URL + path, data, {"content-type": "application/json", **dict(headers)}, method=method)
+    if key:
+        request.add_header("x-api-key", key)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, answer.headers, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read().decode()
+
+
+def expect(status, *arguments, **options):
+    found, _, text = call(*arguments, **options)
+    assert found == status, (arguments, found, text)
+    if status >= 400:
+        assert isinstance(json.loads(text)["detail"], str), text
+    return json.loads(text) if text else None
+
+
+expect(200, "GET", "/ok", key=None)
+assert expect(200, "GET", "/info")["flags"]["assistants"] is True
+expect(401, "POST", "/threads", {}, key=None)
+expect(401, "GET", "/info", key="tn_wrong")
+
+thread = expect(200, "POST", "/threads", {})["thread_id"]
+runs = f"/threads/{thread}/runs"
+hello = {"assistant_id": "chat", "input": {"messages": [{"role": "user", "content": "hi"}]}}
+
+# Requests that are not valid start no run.
+for status, body in (
+    (400, b"{"),
+    (422, []),
+    (422, {}),
+    (422, {"assistant_id": 7}),
+    (404, {"assistant_id": "absent"}),
+    (422, {**hello, "input": "hi"}),
+    (422, {**hello, "stream_mode": "absent"}),
+    (422, {**hello, "stream_mode": ["values", 7]}),
+    (422, {**hello, "command": "resume"}),
+    (422, {"assistant_id": "chat", "command": {"resume": 1}}),
+    (422, {"assistant_id": "chat", "command": {"update": [1]}}),
+    (422, {"assistant_id": "chat", "command": {"goto": 7}}),
+    (422, {"assistant_id": "chat", "command": {"goto": "absent"}}),
+    (422, {**hello, "interrupt_before": [7]}),
+    (422, {**hello, "interrupt_after": "chat"}),
+    (501, {**hello, "webhook": "http://127.0.0.1:9/"}),
+    (404, {**hello, "checkpoint_id": NOWHERE}),
+    (404, {**hello, "checkpoint": {"checkpoint_id": "x"}}),
+    (422, {**hello, "config": 7}),
+):
+    for path in ("", "/stream", "/wait"):
+        expect(status, "POST", runs + path, body)
+assert expect(200, "GET", runs) == []
+expect(404, "POST", f"/threads/{NOWHERE}/runs", hello)
+expect(422, "POST", "/threads/not-a-uuid/runs", hello)
+expect(409, "POST", "/threads", {"thread_id": thread})
+assert expect(200, "POST", "/threads", {"thread_id": thread, "if_exists": "do_nothing"})["thread_id"] == thread
+expect(422, "POST", "/threads", {"thread_id": "x"})
+expect(422, "POST", "/runs/batch", [])
+expect(422, "POST", "/runs/batch", [hello, 7])
+expect(404, "POST", "/runs/batch", [hello, {"assistant_id": "absent"}])
+
+# The thread is made on demand; the headers of a stream.
+made = "10000000-0000-4000-a000-000000000000"
+status, headers, text = call("POST", f"/threads/{made}/runs/stream", {**hello, "if_not_exists": "create"})
+run = json.loads(text.split("data: ", 2)[1].split("\n", 1)[0])["run_id"]
+assert status == 200 and headers["content-type"].startswith("text/event-stream")
+assert headers["content-location"] == f"/threads/{made}/runs/{run}", headers
+for last, code in (("x", 422), ("99", 422), ("-1", 200)):
+    assert call("GET", f"/threads/{made}/runs/{run}/stream", headers={"Last-Event-ID": last})[0] == code
+expect(409, "POST", f"/threads/{made}/runs/{run}/cancel", {})
+expect(404, "GET", f"/threads/{made}/state/{NOWHERE}")
+expect(404, "GET", f"/threads/{made}/runs/{NOWHERE}")
+expect(404, "GET", f"/threads/{thread}/runs/{run}")
+
+# The namespace of the plugin is closed.
+expect(422, "PUT", "/store/items", {"namespace": ["langgraph", "threads"], "key": thread, "value": {}})
+expect(422, "GET", f"/store/items?namespace=langgraph.threads&key={thread}")
+expect(422, "PUT", "/store/items", {"namespace": ["a"], "key": "k", "value": 7})
+expect(422, "POST", "/store/items/search", {"namespace_prefix": ["langgraph"]})
+assert expect(200, "POST", "/store/items/search", {"namespace_prefix": []}) == {"items": []}
+expect(404, "GET", "/store/items?namespace=a&key=k")
+
+# Nothing of this user is there for another one.
+of = f"/threads/{made}"
+for method, path, body in (
+    ("GET", "", None), ("PATCH", "", {}), ("DELETE", "", None), ("POST", "/copy", {}), ("GET", "/state", None),
+    ("POST", "/state", {"values": {}}), ("POST", "/history", {}), ("GET", "/runs", None), ("POST", "/runs", hello),
+    ("POST", "/runs/stream", hello), ("POST", "/runs/wait", hello), ("GET", f"/runs/{run}", None),
+    ("DELETE", f"/runs/{run}", None), ("GET", f"/runs/{run}/join", None), ("GET", f"/runs/{run}/stream", None),
+    ("POST", f"/runs/{run}/cancel", {}),
+):
+    expect(404, method, of + path, body, key=OTHER)
+assert expect(200, "POST", "/threads/search", {}, key=OTHER) == []
+assert expect(200, "POST", "/store/namespaces", {}, key=OTHER) == {"namespaces": []}
+expect(200, "GET", of)
+
+# A deleted thread leaves nothing.
+expect(204, "DELETE", of)
+for path in ("", "/runs", f"/runs/{run}"):
+    expect(404, "GET", of + path)
+assert made not in [each["thread_id"] for each in expect(200, "POST", "/threads/search", {})]
+assert expect(200, "POST", "/threads", {"thread_id": made})["values"] is None
+assert expect(200, "GET", of + "/runs") == []
+
+# Another run interrupts the active one and those that wait.
+slow = {**hello, "assistant_id": "slow"}
+first, second = (expect(200, "POST", runs, slow)["run_id"] for _ in range(2))
+expect(200, "POST", runs + "/wait", {**hello, "multitask_strategy": "interrupt"})
+assert [each["status"] for each in expect(200, "GET", runs)] == ["success", "interrupted", "interrupted"]
+
+# Breakpoints, of this request only; `input: null` continues.
+steps = expect(200, "POST", "/threads", {})["thread_id"]
+at = f"/threads/{steps}"
+begin = {"assistant_id": "steps", "input": {"trace": ["start"]}}
+assert expect(200, "POST", at + "/runs/wait", {**begin, "interrupt_before": ["b"]}) == {"trace": ["start", "a"]}
+assert expect(200, "GET", at)["status"] == "interrupted"
+state = expect(200, "GET", at + "/state")
+assert state["next"] == ["b"] and state["interrupts"] == [], state
+assert expect(200, "POST", at + "/runs/wait", {"assistant_id": "steps", "input": None, "interrupt_after": "*"})[
+    "trace"] == ["start", "a", "b"]
+whole = {"trace": ["start", "a", "b", "c"]}
+assert expect(200, "POST", at + "/runs/wait", {"assistant_id": "steps", "input": None}) == whole
+history = expect(200, "POST", at + "/history", {})
+assert [point["next"] for point in history] == [[], ["c"], ["c"], ["b"], ["a"]], history
+
+# From an older checkpoint: with nothing, with other values, with new input. The history only grows.
+after_a = history[3]["checkpoint"]["checkpoint_id"]
+again = {"assistant_id": "steps", "input": None, "checkpoint": {"checkpoint_id": after_a}}
+assert expect(200, "POST", at + "/runs/wait", again) == whole
+expect(200, "POST", at + "/state", {"values": {"trace": ["changed"]}, "checkpoint_id": after_a})
+state = expect(200, "GET", at + "/state")
+assert state["values"] == {"trace": ["start", "a", "changed"]} and state["next"] == ["b"], state
+assert expect(200, "POST", at + "/runs/wait", {"assistant_id": "steps", "input": None})["trace"] == [
+    "start", "a", "changed", "b", "c"]
+fresh = {**begin, "config": {"configurable": {"checkpoint_id": after_a}}}
+assert expect(200, "POST", at + "/runs/wait", fresh)["trace"] == ["start", "a", "start", "a", "b", "c"]
+forks = [point for point in expect(200, "POST", at + "/history", {"limit": 100}) if point["metadata"]["source"] == "fork"]
+assert [point["parent_checkpoint"]["checkpoint_id"] for point in forks] == [after_a] * 3, forks
+assert expect(200, "GET", f"{at}/state/{history[0]['checkpoint']['checkpoint_id']}")["values"] == whole
+
+# `goto`, also in a thread without a run, whose state can be set.
+goto = {"assistant_id": "steps", "command": {"goto": "c", "update": {"trace": ["x"]}}}
+assert expect(200, "POST", at + "/runs/wait", goto)["trace"][-2:] == ["x", "c"]
+seed = expect(200, "POST", "/threads", {"metadata": {"graph_id": "steps"}})["thread_id"]
+expect(200, "POST", f"/threads/{seed}/state", {"values": {"trace": ["seed"]}, "as_node": "a"})
+assert expect(200, "GET", f"/threads/{seed}/state")["next"] == ["b"]
+assert expect(200, "POST", f"/threads/{seed}/runs/wait", {"assistant_id": "steps"})["trace"] == ["seed", "b", "c"]
+goto = {"assistant_id": "steps", "command": {"goto": ["b", {"node": "c", "input": {}}]}, "if_not_exists": "create"}
+assert expect(200, "POST", f"/threads/{NOWHERE}/runs/wait", goto)["trace"] == ["b", "c", "c"]
+expect(409, "POST", f"/threads/{expect(200, 'POST', '/threads', {})['thread_id']}/state", {"values": {}})
+
+# What is missing says so.
+for method, path, body in (("POST", "/runs/crons", {}), ("POST", "/runs/crons/search", {}), ("POST", "/assistants", {})):
+    expect(501, method, path, body)
