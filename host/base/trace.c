@@ -77,6 +77,17 @@ void trace_parent_write(const char *id, const char *incoming, double sample, cha
     snprintf(out, TRACE_PARENT_TEXT, "00-%.32s-%.16s-%.2s", incoming ? incoming + 3 : digits, digits + 32, flags);
 }
 
+tn_value trace_context_take(tn_value context, const char *id) {
+    tn_value metadata = value_get(context, "metadata"), parent = value_get(metadata, "traceparent");
+    char out[TRACE_PARENT_TEXT];
+    size_t length = 0;
+    const char *incoming = value_is(parent, TN_STRING) ? value_chars(parent, &length) : "";
+    if (!trace_parent_is_valid(incoming, length)) return context;
+    trace_parent_write(id, incoming, 0, out);
+    metadata = value_set_take(value_ref(metadata), "traceparent", value_text(out));
+    return value_set_take(context, "metadata", metadata);
+}
+
 bool trace_state_is_valid(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++)
         if (text[i] < ' ' || text[i] > '~') return false;

@@ -49,6 +49,11 @@ tn_value trace_add_id(tn_value span, tn_value context);
  * NULL. A trace that begins here is sampled if the first 13 digits of its id, as a fraction, are less than `sample`.
  */
 void trace_parent_write(const char *id, const char *incoming, double sample, char out[TRACE_PARENT_TEXT]);
+/*
+ * If the metadata of the context have a valid traceparent, it becomes that of what the span with this id causes. Takes
+ * and returns the context.
+ */
+tn_value trace_context_take(tn_value context, const char *id);
 /* True if it is a traceparent of version 00 as W3C Trace Context defines it, with ids that are not zero. */
 bool trace_parent_is_valid(const char *text, size_t length);
 /* True if it can be sent as a tracestate: 1 to 512 printable characters of ASCII. */

@@ -51,6 +51,7 @@ struct plugin_clients {
     struct plugin_client *first;
     struct plugin_subscription *dropped; /* freed in the next turn: their client may be sending */
     struct loop_work sweep;
+    tn_value trace; /* plugin_clients_set_trace */
     uint64_t open; /* requests */
     struct method_source source;
 };

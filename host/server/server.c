@@ -230,6 +230,7 @@ void server_free(struct server *server) {
     server_workers_end(server->workers);
     server_runs_end(server->runs);
     loops_free(server->loops);
+    server->loops = NULL;
     registry_on_change(host_registry(server->host), NULL, NULL);
     host_set_methods(server->host, NULL);
     plugin_clients_free(server->plugin_clients);

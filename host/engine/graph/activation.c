@@ -101,7 +101,10 @@ static tn_value activation_context(struct activation *activation) {
     return value_set_take(context, "seed", value_int((int64_t)seed));
 }
 
-static tn_value activation_call_context(struct call *call) { return activation_context(call_owner(call)); }
+static tn_value activation_call_context(struct call *call) {
+    struct activation *activation = call_owner(call);
+    return trace_activation_context_take(activation, activation_context(activation));
+}
 
 static tn_value activation_run_value(struct call *call) {
     return run_context(((struct activation *)call_owner(call))->run);

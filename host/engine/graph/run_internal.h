@@ -239,6 +239,8 @@ void emit_warning(struct run *run, const char *what, int32_t node, const char *m
 /* Each has no effect unless its run reports spans; trace_activation_start notes the time in any case. */
 void trace_activation_start(struct activation *activation);
 void trace_activation_end(struct activation *activation); /* of an attempt */
+/* The context of its call, with the traceparent of what it causes. Takes and returns it. */
+tn_value trace_activation_context_take(struct activation *activation, tn_value context);
 void trace_run_start(struct run *run);
 void trace_run_end(struct run *run);
 tn_value trace_id_of_activation(struct activation *activation); /* a new reference; NULL: it reports none */

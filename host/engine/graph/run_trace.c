@@ -66,6 +66,13 @@ void trace_activation_end(struct activation *activation) {
     trace_end_take(run->loop, activation->started_us, add_context(span, run));
 }
 
+tn_value trace_activation_context_take(struct activation *activation, tn_value context) {
+    tn_value id = trace_wanted(activation->run->loop) ? trace_id_of_activation(activation) : NULL;
+    if (id) context = trace_context_take(context, value_chars(id, NULL));
+    value_unref(id);
+    return context;
+}
+
 void trace_run_start(struct run *run) {
     if (!run->outer && run_is_traced(run)) run->started_us = trace_start(run->loop);
 }

@@ -167,6 +167,8 @@ static tn_value child_context(struct call *call) {
     context = value_set_take(context, "task_id", value_text(buffer_cstr(&id)));
     buffer_finish(&path);
     buffer_finish(&id);
+    if (trace_wanted(call->loop))
+        context = call_trace_context_take(context, call, ((const struct child_call *)call_owner(call))->model);
     return context;
 }
 

@@ -46,6 +46,17 @@ tn_value call_trace_add_place(tn_value span, struct call *call) {
     return span;
 }
 
+tn_value call_trace_context_take(tn_value context, const struct call *call, bool model) {
+    const struct callable *callee = call_callable(call);
+    bool own = model || callee->ops->is_wrapper || call_trace_is_tool(callee);
+    tn_value span = own ? trace_add_id(value_object(), context) : NULL;
+    tn_value id = own ? value_ref(value_get(span, "id")) : parent_of(call);
+    value_unref(span);
+    if (id) context = trace_context_take(context, value_chars(id, NULL));
+    value_unref(id);
+    return context;
+}
+
 void call_trace_tool(struct call *call, int64_t started_us) {
     const struct component_info *info = instance_component(call_callable(call))->info;
     const struct error *error = call_error(call);

@@ -11,6 +11,7 @@
 #include "host/plugin/abi/abi.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/server/server.h"
+#include "host/server/plugin_client.h"
 #include "host/server/web/web_internal.h"
 #include <string.h>
 
@@ -99,6 +100,7 @@ static void request_free(struct web_request *request) {
     mem_free(request->key);
     mem_free(request->origin);
     value_unref(request->trace);
+    value_unref(request->causes);
     mem_free(request);
 }
 
@@ -107,8 +109,11 @@ static void request_free(struct web_request *request) {
 void web_request_deliver(struct web_request *request, int32_t event, tn_value value) {
     if (!request->handler) return; /* it may have no route, too */
     const struct plugin *plugin = request->route->plugin;
+    struct plugin_clients *clients = server_plugin_clients(request->web->server);
     void *before = interface_enter(plugin);
+    tn_value outer = plugin_clients_set_trace(clients, request->causes);
     request->handler(request->route->user, request->number, event, value);
+    (void)plugin_clients_set_trace(clients, outer);
     interface_leave(plugin, before);
 }
 
