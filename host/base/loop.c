@@ -59,9 +59,9 @@ struct loop {
     _Atomic int64_t fake_wall_ms; /* the wall clock of a fake clock */
     int64_t now_ms;               /* at the start of this turn */
 
-    struct secrets *secrets; /* loop_set_secrets */
+    struct secrets *secrets;  /* loop_set_secrets */
     struct trace_sink *trace; /* loop_set_trace */
-    void *data;              /* loop_attach */
+    void *data;               /* loop_attach */
     void (*detach)(void *data);
     void (*freed)(struct loop *loop); /* loop_at_free */
 };

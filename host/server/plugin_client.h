@@ -41,8 +41,8 @@ struct server *plugin_clients_server(const struct plugin_clients *clients);
 const struct method_source *plugin_clients_source(const struct plugin_clients *clients);
 /*
  * What plugins do from now on is caused by a request with this trace context: {traceparent, tracestate?}, borrowed, or
- * NULL. Returns the one before, for the end of the call. A run that a plugin starts for a caller has it in its metadata.
- * What a handler of such a call does, has the same cause.
+ * NULL. Returns the one before, for the end of the call. A run that a plugin starts for a caller has it in its
+ * metadata. What a handler of such a call does, has the same cause.
  */
 tn_value plugin_clients_set_trace(struct plugin_clients *clients, tn_value trace);
 /* The server whose methods the plugin can call; NULL if there is none, or not any more. */

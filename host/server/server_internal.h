@@ -14,7 +14,7 @@ struct server_trace;
 struct server_workers;
 
 int64_t server_started_ms(const struct server *server); /* since 1970 UTC */
-struct client **server_clients(struct server *server); /* the first one */
+struct client **server_clients(struct server *server);  /* the first one */
 struct client *client_next(const struct client *client);
 
 /* A call whose handler will be called again with the client. client_free removes it, and then calls `client_ended`. */

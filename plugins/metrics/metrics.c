@@ -30,9 +30,9 @@ static void TN_ABI on_event(void *user, int32_t status, tn_value value) {
 
 static void subscribe(struct metrics *metrics, double ratio) {
     tn_value params = tn_build("{s:[ss], s:f}", "events", "span/ended", "task/ended", "sample", ratio);
-    int32_t status = params != NULL ? metrics->serving.methods->subscribe(tn.host, params, on_event, metrics,
-                                                                          &metrics->subscription)
-                                    : TN_NO_MEMORY;
+    int32_t status =
+        params != NULL ? metrics->serving.methods->subscribe(tn.host, params, on_event, metrics, &metrics->subscription)
+                       : TN_NO_MEMORY;
     if (status != TN_OK) tn_log(TN_LOG_ERROR, "the host reports no spans, so nothing is counted");
     tn_release(params);
 }

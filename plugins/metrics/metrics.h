@@ -9,8 +9,8 @@
 #ifndef METRICS_METRICS_H
 #define METRICS_METRICS_H
 
-#include "serving.h"
 #include "series.h"
+#include "serving.h"
 
 struct otlp;
 struct scrape;

@@ -116,8 +116,8 @@ static void sender_send_take(struct sender *sender, tn_value body) {
     tn_value request = tn_build("{s:V, s:V, s:V, s:{s:i}, s:{s:i, s:i}, s:i}", "url", tn_text_finish(&url), "headers",
                                 headers, "body", body, "timeout", "total_ms", 60000, "retry", "max_attempts", 5,
                                 "initial_ms", 1000, "max_bytes", 1 << 20);
-    int32_t status = request != NULL ? otlp->http->send(tn.host, request, on_response, sender, &sender->exchange)
-                                     : TN_NO_MEMORY;
+    int32_t status =
+        request != NULL ? otlp->http->send(tn.host, request, on_response, sender, &sender->exchange) : TN_NO_MEMORY;
     tn_release(request);
     if (status == TN_OK) return;
     sender->exchange = 0;

@@ -18,7 +18,7 @@
 
 #define OTLP_SPANS_MAX 8192
 #define OTLP_BYTES_MAX (8u << 20)
-#define OTLP_BATCH_MAX 512 /* spans of one request */
+#define OTLP_BATCH_MAX 512   /* spans of one request */
 #define OTLP_TEXT_MAX  1024u /* bytes of an attribute; what is longer is cut */
 
 struct otlp;
@@ -27,7 +27,8 @@ struct otlp *otlp_new(tn_value config, struct series_set *series); /* NULL: ther
 void otlp_span(struct otlp *otlp, tn_value span);
 void otlp_free(struct otlp *otlp); /* NULL is allowed */
 
-/* otlp_span.c: a span as JSON, a new reference; NULL if it is not sampled, is not part of a trace, or without memory. */
+/* otlp_span.c: a span as JSON, a new reference; NULL if it is not sampled, is not part of a trace, or without memory.
+ */
 tn_value otlp_span_json(tn_value span, double ratio);
 /* otlp_series.c: all series as the array `metrics` of a scope. */
 void otlp_series_write(struct tn_text_buffer *out, const struct series_set *set, int64_t now_ms);

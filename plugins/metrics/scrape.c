@@ -50,21 +50,21 @@ static tn_value page(const struct metrics *metrics, tn_value measured) {
 static void TN_ABI on_measured(void *user, int32_t status, tn_value value) {
     struct scrape *scrape = user;
     scrape->call = 0;
-    respond_take(scrape->metrics, scrape->request,
-                 status == TN_OK ? page(scrape->metrics, value) : refusal(value));
+    respond_take(scrape->metrics, scrape->request, status == TN_OK ? page(scrape->metrics, value) : refusal(value));
 }
 
 static void scrape_begin(struct scrape *scrape, tn_value caller) {
     struct metrics *metrics = scrape->metrics;
     if (!may_read(metrics, caller)) {
-        tn_value error = tn_error("PERMISSION_DENIED", "this key belongs to a user; metrics are for the operator's keys, and "
-                                                       "for those that `prometheus: {keys}` of tenon.metrics names");
+        tn_value error =
+            tn_error("PERMISSION_DENIED", "this key belongs to a user; metrics are for the operator's keys, and "
+                                          "for those that `prometheus: {keys}` of tenon.metrics names");
         respond_take(metrics, scrape->request, refusal(error));
         tn_release(error);
         return;
     }
-    int32_t status = metrics->serving.methods->request(tn.host, "host/metrics", TN_Z, NULL, on_measured, scrape,
-                                                       &scrape->call);
+    int32_t status =
+        metrics->serving.methods->request(tn.host, "host/metrics", TN_Z, NULL, on_measured, scrape, &scrape->call);
     if (status != TN_OK) respond_take(metrics, scrape->request, page(metrics, NULL));
 }
 

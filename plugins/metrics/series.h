@@ -14,12 +14,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SERIES_MAX         5000
-#define SERIES_FAMILY_MAX  1000
-#define SERIES_LABELS      4
-#define SERIES_LABEL_MAX   128u /* bytes of a value; what is longer is cut */
-#define SERIES_BOUNDS      16
-#define SERIES_TABLE       1024
+#define SERIES_MAX        5000
+#define SERIES_FAMILY_MAX 1000
+#define SERIES_LABELS     4
+#define SERIES_LABEL_MAX  128u /* bytes of a value; what is longer is cut */
+#define SERIES_BOUNDS     16
+#define SERIES_TABLE      1024
 
 enum family_id {
     FAMILY_RUNS,
@@ -46,11 +46,11 @@ enum family_id {
 };
 
 struct family {
-    const char *name, *help;          /* for Prometheus */
-    const char *otlp, *unit;          /* the name and unit for OTLP */
+    const char *name, *help; /* for Prometheus */
+    const char *otlp, *unit; /* the name and unit for OTLP */
     const char *labels[SERIES_LABELS + 1];
     const char *attributes[SERIES_LABELS]; /* the names of the labels for OTLP; NULL: the same */
-    const double *bounds;             /* of a histogram; NULL: a counter */
+    const double *bounds;                  /* of a histogram; NULL: a counter */
 };
 
 extern const struct family families[FAMILIES];
@@ -58,10 +58,10 @@ extern const struct family families[FAMILIES];
 struct series {
     struct series *next, *later; /* in its bucket; in the order of creation */
     enum family_id family;
-    uint64_t count;                       /* of a histogram */
-    double value;                         /* of a counter; of a histogram, the sum */
-    uint64_t buckets[SERIES_BOUNDS + 1];  /* not cumulative; the last one is above all bounds */
-    char *labels[SERIES_LABELS];          /* point into `text` */
+    uint64_t count;                      /* of a histogram */
+    double value;                        /* of a counter; of a histogram, the sum */
+    uint64_t buckets[SERIES_BOUNDS + 1]; /* not cumulative; the last one is above all bounds */
+    char *labels[SERIES_LABELS];         /* point into `text` */
     char text[];
 };
 

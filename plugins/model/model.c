@@ -394,8 +394,8 @@ void model_end_stream(struct model_call *call) {
 /* ---- Requests ---- */
 
 /*
- * The W3C trace context of the run's metadata, for the service of the model only: a request to a complete address can be
- * for another one.
+ * The W3C trace context of the run's metadata, for the service of the model only: a request to a complete address can
+ * be for another one.
  */
 static void model_request_put_trace(struct model_call *call, tn_builder *builder, const struct model_request *request) {
     static const char *const names[] = {"traceparent", "tracestate"};

@@ -40,13 +40,13 @@ struct model_call {
     bool entering; /* inside model_gate_enter */
     bool entered;  /* the gate has admitted the ticket */
     uint32_t at;
-    uint32_t tried;    /* bit i: provider i was called, or is not to be called */
-    uint32_t attempts; /* so far, with all models */
+    uint32_t tried;     /* bit i: provider i was called, or is not to be called */
+    uint32_t attempts;  /* so far, with all models */
     int64_t started_us; /* 0: its span is not wanted */
-    int64_t retries;   /* of the current model */
-    bool fell_back;    /* the current model is not the first one */
-    bool emitted;      /* this attempt has emitted deltas that were forwarded */
-    bool streamed;     /* this attempt has sent deltas, wanted or not */
+    int64_t retries;    /* of the current model */
+    bool fell_back;     /* the current model is not the first one */
+    bool emitted;       /* this attempt has emitted deltas that were forwarded */
+    bool streamed;      /* this attempt has sent deltas, wanted or not */
 };
 
 /* ---- The answer ---- */
@@ -87,8 +87,7 @@ static void model_call_trace(const struct model_call *self, const char *outcome,
     tn_value usage = value_get(output, "usage"), reason = value_get(output, "finish_reason");
     value_unref(name);
     span = value_set_take(span, "role", value_text(self->model->name));
-    span =
-        value_set_take(span, "operation", value_text(model_embed_is_wanted(self->input) ? "embeddings" : "chat"));
+    span = value_set_take(span, "operation", value_text(model_embed_is_wanted(self->input) ? "embeddings" : "chat"));
     span = value_set_take(span, "attempts", value_int(self->attempts));
     if (value_is(usage, TN_OBJECT)) span = value_set_take(span, "usage", value_ref(usage));
     if (value_is(reason, TN_STRING)) span = value_set_take(span, "finish_reason", value_ref(reason));

@@ -270,9 +270,8 @@ static bool check_head(struct web_request *request, const struct web_path *path)
     }
     event_begin(request, path, query);
     if (!check_key(request)) return false;
-    request->event =
-        value_set_take(request->event, "headers",
-                       web_trace_begin_take(request, web_shown_headers(request, request->key != NULL)));
+    request->event = value_set_take(request->event, "headers",
+                                    web_trace_begin_take(request, web_shown_headers(request, request->key != NULL)));
     request->upgrade = is_upgrade(request);
     return web_check_body(request);
 }

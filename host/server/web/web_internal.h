@@ -65,8 +65,8 @@ struct web_request {
     struct web_request *stream_next,
         **stream_link;           /* event streams, for keep-alive; the link is NULL for other requests */
     struct loop_work later;      /* reports TN_SERVER_DRAIN */
-    tn_value trace;      /* a span, with `id` and `context`; NULL: none is wanted */
-    tn_value causes;     /* trace context of what it causes: {traceparent, tracestate?}; or NULL */
+    tn_value trace;              /* a span, with `id` and `context`; NULL: none is wanted */
+    tn_value causes;             /* trace context of what it causes: {traceparent, tracestate?}; or NULL */
     int64_t started_us, last_ms; /* last_ms: of the last event */
     uint64_t unread;             /* bytes written since FULL */
     uint64_t received;           /* bytes of the body */

@@ -10,8 +10,8 @@
 #include "host/base/container_of.h"
 #include "host/plugin/abi/abi.h"
 #include "host/plugin/registry/plugin.h"
-#include "host/server/server.h"
 #include "host/server/plugin_client.h"
+#include "host/server/server.h"
 #include "host/server/web/web_internal.h"
 #include <string.h>
 

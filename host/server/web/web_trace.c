@@ -55,8 +55,8 @@ void web_trace_end(struct web_request *request, const char *reason, int64_t sent
     if (!trace_wanted(loop)) return;
     bool done = strcmp(reason, "done") == 0 && request->status < 500;
     tn_value name = value_text(request->route ? request->route->pattern : "");
-    tn_value span = trace_span("request", name, done ? "done" : "failed",
-                               done ? NULL : (request->code ? request->code : reason));
+    tn_value span =
+        trace_span("request", name, done ? "done" : "failed", done ? NULL : (request->code ? request->code : reason));
     value_unref(name);
     for (size_t i = 0; i < value_count(request->trace); i++)
         span = value_set_key_take(span, value_ref(value_key_at(request->trace, i)),
