@@ -32,7 +32,7 @@ void otlp_free(struct otlp *otlp); /* NULL is allowed */
 tn_value otlp_span_json(tn_value span, double ratio);
 /* otlp_series.c: all series as the array `metrics` of a scope. */
 void otlp_series_write(struct tn_text_buffer *out, const struct series_set *set, int64_t now_ms);
-/* Appends a JSON string, cut at OTLP_TEXT_MAX. */
+/* otlp_text.c: appends a JSON string, cut at OTLP_TEXT_MAX. */
 void otlp_write_text(struct tn_text_buffer *out, const char *text);
 
 #endif
