@@ -4,7 +4,7 @@ for plugin in serve sqlite openai_server ai_sdk mcp_server rest_server ag_ui ses
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
 done
 command -v python3 >/dev/null || skips "python3 is not installed"
-printf 'store: {use: sqlite, path: store.db}\nserve: {port: 0, log: false}\n' >tenon.yaml
+printf 'store: {use: sqlite, path: store.db}\nserve: {port: 0, log: false}\nplugins: {config: {tenon.metrics: {prometheus: true}}}\n' >tenon.yaml
 ada=$("$TENON" key create ada) bob=$("$TENON" key create bob) reader=$("$TENON" key create reader --scope read --owner ada)
 "$TENON" serve --check-plugins "$SOURCE/tests/protocols/graphs/"{long,slow,question}.yaml >web.out 2>web.err &
 host=$!
