@@ -50,7 +50,7 @@ static void write_attribute(struct tn_text_buffer *out, const char *key, const c
     (void)tn_text_append(out, "}}");
 }
 
-/* {"resourceX":[{"resource":{…},"scopeX":[{"scope":{…},"LIST": */
+/* The text before the array `list`: {resourceKIND: [{resource: {…}, scopeKIND: [{scope: {…}, list: */
 static void write_head(const struct otlp *otlp, struct tn_text_buffer *out, const char *kind, const char *list) {
     tn_value more = tn_get(otlp->config, "attributes");
     (void)tn_text_append_format(out, "{\"resource%s\":[{\"resource\":{\"attributes\":[", kind);

@@ -152,7 +152,8 @@ static tn_value span_json(const char *text, double ratio) {
     return json;
 }
 
-#define RUN(more) "{\"kind\":\"run\",\"name\":\"g\",\"id\":\"r/1\",\"outcome\":\"done\",\"start_us\":5,\"us\":7" more "}"
+#define RUN(more)                                                                                                      \
+    "{\"kind\":\"run\",\"name\":\"g\",\"id\":\"r/1\",\"outcome\":\"done\",\"start_us\":5,\"us\":7" more "}"
 
 static void sampling(void **state) {
     static const char sampled[] = RUN(
@@ -173,11 +174,16 @@ static void sampling(void **state) {
 }
 
 static void odd_spans_are_left_out_or_read(void **state) {
-    static const char *const out[] = {"{}", "{\"kind\":\"store\",\"id\":\"x\"}", "{\"kind\":\"run\"}", "[]", "7",
+    static const char *const out[] = {"{}",
+                                      "{\"kind\":\"store\",\"id\":\"x\"}",
+                                      "{\"kind\":\"run\"}",
+                                      "[]",
+                                      "7",
                                       RUN(",\"context\":{\"traceparent\":\"short\"}")};
     (void)state;
     for (size_t i = 0; i < sizeof out / sizeof *out; i++) assert_null(span_json(out[i], 1));
-    tn_value json = span_json("{\"kind\":\"model\",\"id\":\"\",\"name\":7,\"usage\":[],\"context\":3,\"outcome\":null}", 1);
+    tn_value json =
+        span_json("{\"kind\":\"model\",\"id\":\"\",\"name\":7,\"usage\":[],\"context\":3,\"outcome\":null}", 1);
     tn_value read = tn_from_json(tn_chars(json, NULL), TN_Z);
     assert_non_null(read);
     tn_release(read);

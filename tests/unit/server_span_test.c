@@ -154,9 +154,9 @@ static void trace_contexts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_and_its_nodes),   cmocka_unit_test(a_failure_has_a_code),
-        cmocka_unit_test(a_malformed_context),   cmocka_unit_test(nothing_without_a_subscription),
-        cmocka_unit_test(measurements),          cmocka_unit_test(trace_contexts),
+        cmocka_unit_test(a_run_and_its_nodes), cmocka_unit_test(a_failure_has_a_code),
+        cmocka_unit_test(a_malformed_context), cmocka_unit_test(nothing_without_a_subscription),
+        cmocka_unit_test(measurements),        cmocka_unit_test(trace_contexts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
