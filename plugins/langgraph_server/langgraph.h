@@ -4,8 +4,9 @@
  *     langgraph_server.c  routes, requests that are open, and their answers
  *     assistants.c        assistants: the graphs that are served
  *     threads.c           threads; thread_state.c, their state and history
- *     runs.c              requests that start runs; run_request.c, what they may have; runs_known.c, requests about runs that exist
- *     stream.c            runs that were started here, their events, and the clients that follow them
+ *     runs.c              requests that start runs; run_request.c, what they may have; runs_known.c, requests about
+ * runs that exist run_life.c          runs, and the runs of a thread that wait; run_load.c, runs of an earlier process
+ *     stream.c            their events, and the clients that follow them; stream_saved.c, events that survive
  *     events.c            engine events as events of this protocol; message.c, messages and ids
  *     store.c             the store, which is the memory of the host
  *
@@ -25,6 +26,7 @@
 #define LOG_MAX     (4u << 20) /* bytes of the events of one run, roughly */
 #define BATCH_MAX   100u       /* runs of one batch */
 #define LIST_MAX    1000       /* threads or runs that one search reads */
+#define STREAM_TTL  86400      /* seconds that the saved events of a run are kept */
 #define ID_MAX      64u        /* bytes of the id of a thread, with its NUL */
 #define UUID_TEXT   37u
 
@@ -99,6 +101,7 @@ struct langgraph {
     uint32_t count, ended;
 };
 
+struct run;
 typedef void step(struct exchange *exchange, bool ok, tn_value value);
 
 /* A request of a client, from its first event to CLOSED. */
@@ -118,6 +121,7 @@ struct exchange {
     tn_value list, made;    /* for searches */
     uint64_t at;
     void (*with_thread)(struct exchange *exchange);
+    void (*with_run)(struct exchange *exchange, struct run *run);
     void (*on_event)(struct exchange *exchange, int32_t event); /* ROOM, DRAIN, CLOSED */
     void *object;
     int how; /* what the client of a new run wants: runs.c */
@@ -162,6 +166,9 @@ bool is_set(tn_value value); /* not null, and not empty */
 bool check_run_request(struct exchange *exchange);
 /* The parameters of *method: new; NULL if that was answered. */
 tn_value run_params(struct exchange *exchange, const char **method);
+/* The configuration of run/start, for a body, or what run_value has as `kwargs`: new. `replace`: what the thread does.
+ */
+tn_value run_config(tn_value body, const char *thread, bool replace);
 /* The checkpoint that the run begins with; NULL: the newest one. */
 const char *run_checkpoint(const struct exchange *exchange);
 
@@ -171,7 +178,7 @@ struct run_options {
     const char *assistant, *graph, *method, *strategy;
     tn_value params, metadata, kwargs; /* params: without config.run_id */
     unsigned modes;
-    bool subgraphs, cancel_on_disconnect;
+    bool subgraphs, cancel_on_disconnect, resumable;
 };
 
 struct run;
@@ -183,6 +190,11 @@ struct run;
 struct run *run_new(struct exchange *exchange, const struct run_options *options);
 /* The run of the user that is known here, in `exchange->thread`; NULL if it is not. */
 struct run *run_find(struct exchange *exchange, const char *id);
+/*
+ * Reads the run of the path, which is not known here; 404 if it does not exist. `run`: NULL if only the memory
+ * `exchange->made` knows it. A run whose process has ended is continued, if the caller may.
+ */
+void run_load(struct exchange *exchange, int64_t after, void (*then)(struct exchange *exchange, struct run *run));
 /* The newest run of `exchange->thread` that has not ended, or NULL. `waiting`: how many wait. */
 struct run *run_active(struct exchange *exchange, uint32_t *waiting);
 /* Cancels all runs of `exchange->thread`. `forget`: nothing of them is saved any more. */
@@ -190,6 +202,8 @@ void runs_cancel(struct exchange *exchange, bool forget);
 tn_value run_value(const struct run *run); /* new */
 const char *run_id_of(const struct run *run);
 bool run_has_ended(const struct run *run);
+bool run_has_result(const struct run *run);
+bool run_was_loaded(const struct run *run); /* it is of an earlier process */
 /* Of a run that has ended. */
 void run_forget(struct run *run);
 void run_cancel(struct run *run);

@@ -9,14 +9,26 @@ enum how { HOW_CREATE, HOW_STREAM, HOW_WAIT, HOW_BATCH };
 
 /* ---- Starting ---- */
 
+/* What the run was started with: new. */
+static tn_value run_kwargs(tn_value body) {
+    static const char *const names[] = {
+        "input",       "command",         "config",           "context",          "durability",
+        "stream_mode", "interrupt_after", "interrupt_before", "stream_subgraphs", "stream_resumable"};
+    tn_value kwargs = tn_build("{}");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        tn_value member = tn_get(body, names[i]);
+        if (member != NULL) kwargs = tn_set_take(kwargs, names[i], tn_retain(member));
+    }
+    return kwargs;
+}
+
 static struct run *start(struct exchange *exchange) {
     char assistant[UUID_TEXT];
     const char *method = "";
     tn_value body = exchange->body, metadata = tn_get(body, "metadata"), params = run_params(exchange, &method);
     if (params == NULL) return NULL;
     uuid_of_name(exchange->graph.name, assistant);
-    tn_value kwargs = tn_build("{s:v?, s:v?, s:v?}", "input", tn_get(body, "input"), "command", tn_get(body, "command"),
-                               "stream_mode", tn_get(body, "stream_mode"));
+    tn_value kwargs = run_kwargs(body);
     struct run_options options = {.assistant = assistant,
                                   .graph = exchange->graph.name,
                                   .method = method,
@@ -26,6 +38,7 @@ static struct run *start(struct exchange *exchange) {
                                   .kwargs = kwargs,
                                   .modes = modes_read(tn_get(body, "stream_mode")),
                                   .subgraphs = serving_true(tn_get(body, "stream_subgraphs")),
+                                  .resumable = serving_true(tn_get(body, "stream_resumable")),
                                   .cancel_on_disconnect = serving_is(tn_get(body, "on_disconnect"), "cancel")};
     struct run *run = run_new(exchange, &options);
     tn_release(params);
@@ -78,9 +91,9 @@ static void update_then_start(struct exchange *exchange) {
         start_and_answer(exchange);
         return;
     }
-    tn_value params = tn_build("{s:s, s:s, s:V, s:b}", "thread_id", exchange->thread, "document",
-                               exchange->graph.document, "channels",
-                               is_set(update) ? state_in(update) : tn_build("{}"), "create", 1);
+    tn_value params =
+        tn_build("{s:s, s:s, s:V, s:b}", "thread_id", exchange->thread, "document", exchange->graph.document,
+                 "channels", is_set(update) ? state_in(update) : tn_build("{}"), "create", 1);
     if (is_set(to))
         params = tn_set_take(params, "next", tn.value->kind(to) == TN_ARRAY ? tn_retain(to) : tn_build("[v]", to));
     if (older) params = tn_set_take(params, "seq", tn_int(seq));

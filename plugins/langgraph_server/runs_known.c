@@ -46,13 +46,28 @@ static void on_run(struct exchange *exchange, bool ok, tn_value value) {
     if (check_saved(exchange, ok, value)) reply(exchange, 200, saved_run(value));
 }
 
+static void get_then(struct exchange *exchange, struct run *run) {
+    if (run == NULL) {
+        tn_value memory = tn_build("{s:v}", "value", exchange->made);
+        reply(exchange, 200, saved_run(memory));
+        tn_release(memory);
+    } else if (run_has_ended(run)) {
+        reply(exchange, 200, run_value(run));
+    } else {
+        run_tell(run, exchange);
+    }
+}
+
+/* A key that may only read does not continue a run. */
 void run_get(struct exchange *exchange) {
     struct run *run;
     if (!run_of_path(exchange, &run)) return;
     if (run != NULL)
         reply(exchange, 200, run_value(run));
-    else
+    else if (serving_is(tn_get(tn_get(exchange->request, "caller"), "scope"), "read"))
         read_run(exchange, on_run);
+    else
+        run_load(exchange, 0, get_then);
 }
 
 static void on_list(struct exchange *exchange, bool ok, tn_value value) {
@@ -97,8 +112,10 @@ static void on_state(struct exchange *exchange, bool ok, tn_value value) {
         refuse_error(exchange, value);
 }
 
-static void on_joined(struct exchange *exchange, bool ok, tn_value value) {
-    if (check_saved(exchange, ok, value))
+static void join_then(struct exchange *exchange, struct run *run) {
+    if (run != NULL && (!run_has_ended(run) || run_has_result(run)))
+        run_wait(run, exchange);
+    else
         ask(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->thread), on_state);
 }
 
@@ -106,14 +123,27 @@ void run_join(struct exchange *exchange) {
     struct run *run;
     if (!run_of_path(exchange, &run)) return;
     if (run != NULL)
-        run_wait(run, exchange);
+        join_then(exchange, run);
     else
-        read_run(exchange, on_joined);
+        run_load(exchange, 0, join_then);
 }
 
-/* The events of a run that is not known here any more are lost: the stream is empty. */
-static void on_streamed(struct exchange *exchange, bool ok, tn_value value) {
-    if (!check_saved(exchange, ok, value)) return;
+/* *after: what the client has; false if it is not a number. Without one, it gets new events only. */
+static bool last_event(const struct exchange *exchange, int64_t fallback, int64_t *after) {
+    const char *last = tn_get_text(tn_get(exchange->request, "headers"), "last-event-id", NULL);
+    char *end = NULL;
+    *after = last != NULL ? strtoll(last, &end, 10) : fallback;
+    return last == NULL || (end != last && *end == '\0');
+}
+
+/* The events of a run that has ended, and had them only in memory, are lost: the stream is empty. */
+static void stream_then(struct exchange *exchange, struct run *run) {
+    int64_t after = -1;
+    if (run != NULL) {
+        (void)last_event(exchange, run_newest(run), &after);
+        run_follow(run, exchange, after > run_newest(run) ? run_newest(run) : after, false);
+        return;
+    }
     tn_value response = tn_build("{s:i, s:s}", "status", 200, "stream", "events");
     if (response != NULL) (void)exchange->langgraph->serving.server->respond(tn.host, exchange->number, response);
     (void)exchange->langgraph->serving.server->finish(tn.host, exchange->number);
@@ -122,18 +152,15 @@ static void on_streamed(struct exchange *exchange, bool ok, tn_value value) {
 
 void run_stream(struct exchange *exchange) {
     struct run *run;
-    const char *last = tn_get_text(tn_get(exchange->request, "headers"), "last-event-id", NULL);
+    int64_t after = 0;
     if (!run_of_path(exchange, &run)) return;
-    if (run == NULL) {
-        read_run(exchange, on_streamed);
-        return;
-    }
-    char *end = NULL;
-    int64_t after = last != NULL ? strtoll(last, &end, 10) : run_newest(run);
-    if (last != NULL && (end == last || *end != '\0' || after > run_newest(run)))
-        refuse(exchange, 422, "Last-Event-ID: found `%.40s`, expected the id of an event of this run, or -1", last);
+    if (!last_event(exchange, 0, &after) || (run != NULL && after > run_newest(run) && !run_was_loaded(run)))
+        refuse(exchange, 422, "Last-Event-ID: found `%.40s`, expected the id of an event of this run, or -1",
+               tn_get_text(tn_get(exchange->request, "headers"), "last-event-id", ""));
+    else if (run != NULL)
+        stream_then(exchange, run);
     else
-        run_follow(run, exchange, after, false);
+        run_load(exchange, after, stream_then);
 }
 
 /* ---- Ending ---- */
