@@ -2,7 +2,7 @@
  * langgraph.h - graphs by the API of LangGraph's Agent Server (README.md).
  *
  *     langgraph_server.c  routes, requests that are open, and their answers
- *     assistants.c        assistants: the graphs that are served
+ *     assistants.c        assistants: the graphs that are served; assistants_made.c, those that users make
  *     threads.c           threads; thread_state.c, their state and history
  *     runs.c              requests that start runs; run_request.c, what they may have; runs_known.c, requests about
  * runs that exist run_life.c          runs, and the runs of a thread that wait; run_load.c, runs of an earlier process
@@ -115,6 +115,7 @@ struct exchange {
     struct serving_lookup *lookup;
     void (*with_graph)(struct exchange *exchange);
     struct serving_graph graph;
+    tn_value assistant;     /* that a user has made, of `graph`: a memory; or NULL */
     tn_value graphs;        /* what `graph` is of */
     char thread[ID_MAX];    /* of the path, or of the request; "" without a thread */
     tn_value known, record; /* of a thread: the memory, and thread/get. NULL: there is none */
@@ -144,6 +145,11 @@ void reply_page(struct exchange *exchange, tn_value list);
 
 /* Finds the graph of the assistant of the body or the path, an id or a name; 404 if there is none. */
 void find_graph(struct exchange *exchange, void (*then)(struct exchange *exchange));
+/* The same for the assistant of the path; the body is not used. */
+void find_in_path(struct exchange *exchange, void (*then)(struct exchange *exchange));
+tn_value assistants_namespace(void);
+/* The id of the assistant that was found. Returns `id`. */
+const char *assistant_id_of(const struct exchange *exchange, char id[UUID_TEXT]);
 /* Reads the graph of an assistant in `exchange->graphs`; false if there is none. */
 bool select_graph(struct exchange *exchange, const char *assistant);
 /* Finds the thread of `exchange->thread`; 404 if there is none, unless `create`. */
@@ -168,7 +174,7 @@ bool check_run_request(struct exchange *exchange);
 tn_value run_params(struct exchange *exchange, const char **method);
 /* The configuration of run/start, for a body, or what run_value has as `kwargs`: new. `replace`: what the thread does.
  */
-tn_value run_config(tn_value body, const char *thread, bool replace);
+tn_value run_config(tn_value body, tn_value assistant, const char *thread, bool replace);
 /* The checkpoint that the run begins with; NULL: the newest one. */
 const char *run_checkpoint(const struct exchange *exchange);
 
@@ -217,11 +223,11 @@ void run_tell(struct run *run, struct exchange *exchange);
 int64_t run_newest(const struct run *run);
 void runs_free(struct langgraph *langgraph);
 
-exchange_begin assistants_search, assistants_count, assistant_get, assistant_graph, assistant_schemas,
-    assistant_subgraphs, assistant_versions, assistants_refuse, threads_create, threads_search, threads_count,
-    thread_get, thread_patch, thread_remove, thread_copy, thread_state_get, thread_state_at, thread_state_post,
-    thread_history_get, thread_history_post, runs_create, runs_stream, runs_wait, runs_batch, stateless_create,
-    stateless_stream, stateless_wait, runs_list, run_get, run_remove, run_join, run_stream, run_stop, store_put,
-    store_get, store_delete, store_search, store_namespaces, crons_refuse, info, ok;
+exchange_begin assistants_search, assistants_count, assistants_create, assistant_get, assistant_patch, assistant_delete,
+    assistant_latest, assistant_graph, assistant_schemas, assistant_subgraphs, assistant_versions, threads_create,
+    threads_search, threads_count, thread_get, thread_patch, thread_remove, thread_copy, thread_state_get,
+    thread_state_at, thread_state_post, thread_history_get, thread_history_post, runs_create, runs_stream, runs_wait,
+    runs_batch, stateless_create, stateless_stream, stateless_wait, runs_list, run_get, run_remove, run_join,
+    run_stream, run_stop, store_put, store_get, store_delete, store_search, store_namespaces, crons_refuse, info, ok;
 
 #endif

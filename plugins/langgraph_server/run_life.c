@@ -228,8 +228,8 @@ static bool copy_options(struct run *run, const struct exchange *exchange, const
     run->kwargs = options->kwargs != NULL ? tn_retain(options->kwargs) : tn_build("{}");
     run->log = tn_build("[]");
     return run->owner != NULL && run->assistant != NULL && run->graph != NULL && run->method != NULL &&
-           run->strategy != NULL && (run->params != NULL || options->params == NULL) && run->metadata != NULL && run->kwargs != NULL &&
-           run->log != NULL;
+           run->strategy != NULL && (run->params != NULL || options->params == NULL) && run->metadata != NULL &&
+           run->kwargs != NULL && run->log != NULL;
 }
 
 struct run *run_make(struct exchange *exchange, const struct run_options *options, const char *id) {

@@ -57,9 +57,9 @@ static void end_as_thread(struct exchange *exchange, tn_value state) {
     tn_value record = exchange->record;
     struct run *run = make(exchange, NULL);
     if (run == NULL) return;
-    tn_value report = tn_build("{s:s, s:v, s:v*, s:v*, s:v*}", "type", "result", "status", tn_get(record, "status"),
-                               "state", state, "error", tn_get(record, "error"), "interrupts",
-                               tn_get(record, "interrupts"));
+    tn_value report =
+        tn_build("{s:s, s:v, s:v*, s:v*, s:v*}", "type", "result", "status", tn_get(record, "status"), "state", state,
+                 "error", tn_get(record, "error"), "interrupts", tn_get(record, "interrupts"));
     run->started = true;
     if ((run->events.modes & MODE_VALUES) != 0 && serving_is(tn_get(record, "status"), "done")) {
         tn_value values = state_out(state);
@@ -76,7 +76,7 @@ static void end_as_thread(struct exchange *exchange, tn_value state) {
 static void continue_run(struct exchange *exchange, tn_value state) {
     tn_value kwargs = tn_get(exchange->made, "kwargs");
     tn_value params = tn_build("{s:s, s:V, s:V}", "document", exchange->graph.document, "config",
-                               run_config(kwargs, exchange->thread, false), "modes",
+                               run_config(kwargs, exchange->assistant, exchange->thread, false), "modes",
                                modes_of_run(modes_read(tn_get(kwargs, "stream_mode"))));
     struct run *run = make(exchange, params);
     tn_release(params);

@@ -102,10 +102,14 @@ static tn_value add_nodes(tn_value config, tn_value body, const char *name) {
     return tn_set_take(config, name, tn.value->kind(nodes) == TN_ARRAY ? tn_retain(nodes) : tn_build("[s]", "*"));
 }
 
-tn_value run_config(tn_value body, const char *thread, bool replace) {
-    tn_value given = tn_get(body, "config"), made = tn_build("{}");
-    tn_value configurable = add_configurable(tn_build("{}"), tn_get(given, "configurable"));
+tn_value run_config(tn_value body, tn_value assistant, const char *thread, bool replace) {
+    tn_value base = tn_get(tn_get(assistant, "value"), "config"), given = tn_get(body, "config"), made = tn_build("{}");
+    tn_value configurable = add_configurable(tn_build("{}"), tn_get(base, "configurable"));
     tn_value limit = tn_get(given, "recursion_limit"), tags = tn_get(given, "tags");
+    if (!is_set(limit)) limit = tn_get(base, "recursion_limit");
+    if (!is_set(tags)) tags = tn_get(base, "tags");
+    configurable = add_configurable(configurable, tn_get(tn_get(assistant, "value"), "context"));
+    configurable = add_configurable(configurable, tn_get(given, "configurable"));
     configurable = add_configurable(configurable, tn_get(body, "context"));
     made = tn_set_take(made, "configurable", configurable);
     if (*thread != '\0') made = tn_set_take(made, "thread_id", tn_text(thread));
@@ -156,10 +160,10 @@ tn_value run_params(struct exchange *exchange, const char **method) {
         return NULL;
     }
     *method = continues ? "run/resume" : "run/start";
-    tn_value params =
-        tn_build("{s:s, s:V, s:V, s:V*}", "document", exchange->graph.document, "config",
-                 run_config(exchange->body, exchange->thread, !continues && exchange->record != NULL), "modes",
-                 modes_of_run(modes_read(tn_get(exchange->body, "stream_mode"))), "answers", answers);
+    tn_value params = tn_build(
+        "{s:s, s:V, s:V, s:V*}", "document", exchange->graph.document, "config",
+        run_config(exchange->body, exchange->assistant, exchange->thread, !continues && exchange->record != NULL),
+        "modes", modes_of_run(modes_read(tn_get(exchange->body, "stream_mode"))), "answers", answers);
     if (!continues && params != NULL) params = tn_set_take(params, "input", given ? state_in(input) : tn_build("{}"));
     return params;
 }

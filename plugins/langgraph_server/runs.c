@@ -27,7 +27,7 @@ static struct run *start(struct exchange *exchange) {
     const char *method = "";
     tn_value body = exchange->body, metadata = tn_get(body, "metadata"), params = run_params(exchange, &method);
     if (params == NULL) return NULL;
-    uuid_of_name(exchange->graph.name, assistant);
+    (void)assistant_id_of(exchange, assistant);
     tn_value kwargs = run_kwargs(body);
     struct run_options options = {.assistant = assistant,
                                   .graph = exchange->graph.name,
@@ -111,7 +111,7 @@ static void on_noted(struct exchange *exchange, bool ok, tn_value value) {
 static void note_graph(struct exchange *exchange) {
     char assistant[UUID_TEXT];
     tn_value metadata = known_member(exchange->known, "metadata");
-    uuid_of_name(exchange->graph.name, assistant);
+    (void)assistant_id_of(exchange, assistant);
     if (metadata != NULL && serving_is(tn_get(metadata, "assistant_id"), assistant)) {
         update_then_start(exchange);
         return;

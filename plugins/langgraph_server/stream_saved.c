@@ -18,9 +18,7 @@ tn_value events_namespace(const char *thread, const char *run) {
 
 static bool is_saved(const struct run *run) { return run->resumable && !run->unsaved; }
 
-uint64_t run_visible_end(const struct run *run) {
-    return (is_saved(run) ? run->saved : (uint64_t)run_newest(run)) + 1;
-}
+uint64_t run_visible_end(const struct run *run) { return (is_saved(run) ? run->saved : (uint64_t)run_newest(run)) + 1; }
 
 static void retry(void *argument) {
     struct run *run = argument;
@@ -59,7 +57,8 @@ void run_save_events(struct run *run) {
         run->record_first = last + 1;
         run->record_size = 0;
     }
-    for (; last < newest && size < PUT_MAX; last++) size += run_event_size(tn.value->at(run->log, last + 1 - run->log_first));
+    for (; last < newest && size < PUT_MAX; last++)
+        size += run_event_size(tn.value->at(run->log, last + 1 - run->log_first));
     (void)snprintf(key, sizeof key, "%010llu", (unsigned long long)run->record_first);
     if (tn.value->slice(run->log, run->record_first - run->log_first, last + 1 - run->record_first, &events) != TN_OK)
         return;

@@ -162,6 +162,34 @@ goto = {"assistant_id": "steps", "command": {"goto": ["b", {"node": "c", "input"
 assert expect(200, "POST", f"/threads/{NOWHERE}/runs/wait", goto)["trace"] == ["b", "c", "c"]
 expect(409, "POST", f"/threads/{expect(200, 'POST', '/threads', {})['thread_id']}/state", {"values": {}})
 
+# Assistants of users: a graph with a configuration.
+made = expect(200, "POST", "/assistants", {"graph_id": "steps", "name": "short", "config": {"recursion_limit": 2},
+                                           "metadata": {"of": "live"}})
+mine = "/assistants/" + made["assistant_id"]
+assert made["version"] == 1 and made["graph_id"] == "steps", made
+failed = expect(200, "POST", "/runs/wait", {"assistant_id": made["assistant_id"], "input": {}})
+assert failed["__error__"]["error"] == "RECURSION_LIMIT", failed
+changed = expect(200, "PATCH", mine, {"config": {}, "description": "all of it"})
+assert (changed["version"], changed["name"], changed["metadata"]) == (2, "short", {"of": "live"}), changed
+assert expect(200, "POST", "/runs/wait", {"assistant_id": made["assistant_id"], "input": {}}) == {"trace": ["a", "b", "c"]}
+run = expect(200, "POST", f"/threads/{seed}/runs", {"assistant_id": made["assistant_id"], "input": {}})
+assert run["assistant_id"] == made["assistant_id"], run
+found = expect(200, "POST", "/assistants/search", {"metadata": {"of": "live"}})
+assert [each["assistant_id"] for each in found] == [made["assistant_id"]], found
+assert expect(200, "POST", "/assistants/count", {"graph_id": "steps"}) == 2
+assert expect(200, "POST", mine + "/latest", {"version": 2})["version"] == 2
+expect(409, "POST", "/assistants", {"graph_id": "steps", "assistant_id": made["assistant_id"]})
+for status, method, path, body in (
+    (422, "POST", "/assistants", {}), (404, "POST", "/assistants", {"graph_id": "absent"}),
+    (422, "POST", "/assistants", {"graph_id": "steps", "assistant_id": "x"}),
+    (422, "POST", "/assistants", {"graph_id": "steps", "config": 7}),
+    (409, "PATCH", "/assistants/steps", {}), (409, "DELETE", "/assistants/steps", None),
+    (404, "GET", mine, None), (404, "POST", mine + "/latest", {"version": 1}),
+):
+    expect(status, method, path, body, key=OTHER if (status, method) == (404, "GET") else KEY)
+expect(204, "DELETE", mine)
+expect(404, "GET", mine)
+
 # What is missing says so.
-for method, path, body in (("POST", "/runs/crons", {}), ("POST", "/runs/crons/search", {}), ("POST", "/assistants", {})):
+for method, path, body in (("POST", "/runs/crons", {}), ("POST", "/runs/crons/search", {})):
     expect(501, method, path, body)
