@@ -39,6 +39,8 @@ tn_value state_in(tn_value state);
 /* The same in the other direction. */
 tn_value message_out(tn_value message);
 tn_value state_out(tn_value state);
+/* The same without channels that have no value: null. */
+tn_value values_out(tn_value state);
 bool is_message(tn_value value);
 /* The id without `@OWNER:`. */
 const char *bare_id(const char *id);
@@ -46,7 +48,11 @@ bool is_uuid(const char *text);
 void uuid_new(char out[UUID_TEXT]);
 /* The same id for the same name. */
 void uuid_of_name(const char *name, char out[UUID_TEXT]);
-/* The id of the checkpoint with this number, and back; -1 if it is not one. */
+/*
+ * The id of the checkpoint with this number, and back; -1 if it is not one. CHECKPOINT_START is the state before the
+ * first input, which LangGraph has as a checkpoint.
+ */
+#define CHECKPOINT_START INT64_C(-2)
 void checkpoint_id(int64_t seq, char out[UUID_TEXT]);
 int64_t checkpoint_seq(const char *id);
 #define TIME_TEXT_SIZE 32
@@ -183,6 +189,7 @@ const char *run_checkpoint(const struct exchange *exchange);
 struct run_options {
     const char *assistant, *graph, *method, *strategy;
     tn_value params, metadata, kwargs; /* params: without config.run_id */
+    tn_value state;                    /* whose values the stream begins with; or NULL */
     unsigned modes;
     bool subgraphs, cancel_on_disconnect, resumable;
 };

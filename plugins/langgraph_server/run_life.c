@@ -95,12 +95,11 @@ static void on_started(void *user, const char *run_id) {
     (void)run_id;
     run->started = true;
     run_set_status(run, "running");
-    tn_value data =
-        tn_build("{s:s, s:i, s:s}", "run_id", run->id, "attempt", 1 + (int)run->loaded, "thread_id", run->thread);
+    tn_value data = tn_build("{s:s, s:i}", "run_id", run->id, "attempt", 1 + (int)run->loaded);
     if (data != NULL) run_add_event(run, "metadata", data);
     tn_release(data);
-    if (run->state != NULL && (run->events.modes & MODE_VALUES) != 0) { /* what the last events had may be lost */
-        tn_value values = state_out(run->state);
+    if (run->state != NULL && (run->events.modes & MODE_VALUES) != 0) { /* the run continues from there */
+        tn_value values = values_out(run->state);
         if (values != NULL) run_add_event(run, "values", values);
         tn_release(values);
     }
@@ -126,10 +125,9 @@ static tn_value result_of(tn_value report) {
     if (serving_is(tn_get(report, "status"), "failed"))
         return tn_build("{s:{s:s, s:s}}", "__error__", "error", tn_get_text(error, "code", "INTERNAL"), "message",
                         tn_get_text(error, "message", "the run has failed"));
-    tn_value made = tn.value->kind(state) == TN_OBJECT ? state_out(state) : tn_build("{s:v?}", "output", state);
-    asked = interrupts_out(asked);
-    if (tn.value->count(asked) > 0 && made != NULL) made = tn_set_take(made, "__interrupt__", tn_retain(asked));
-    tn_release(asked);
+    tn_value made = tn.value->kind(state) == TN_OBJECT ? values_out(state) : tn_build("{s:v?}", "output", state);
+    if (serving_is(tn_get(report, "status"), "interrupted") && made != NULL)
+        made = tn_set_take(made, "__interrupt__", interrupts_out(asked));
     return made;
 }
 
@@ -226,6 +224,7 @@ static bool copy_options(struct run *run, const struct exchange *exchange, const
     run->strategy = serving_text_copy(options->strategy);
     run->metadata = options->metadata != NULL ? tn_retain(options->metadata) : tn_build("{}");
     run->kwargs = options->kwargs != NULL ? tn_retain(options->kwargs) : tn_build("{}");
+    run->state = tn_retain(options->state);
     run->log = tn_build("[]");
     return run->owner != NULL && run->assistant != NULL && run->graph != NULL && run->method != NULL &&
            run->strategy != NULL && (run->params != NULL || options->params == NULL) && run->metadata != NULL &&

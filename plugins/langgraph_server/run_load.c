@@ -62,7 +62,7 @@ static void end_as_thread(struct exchange *exchange, tn_value state) {
                  "error", tn_get(record, "error"), "interrupts", tn_get(record, "interrupts"));
     run->started = true;
     if ((run->events.modes & MODE_VALUES) != 0 && serving_is(tn_get(record, "status"), "done")) {
-        tn_value values = state_out(state);
+        tn_value values = values_out(state);
         if (values != NULL) run_add_event(run, "values", values);
         tn_release(values);
     }
@@ -81,6 +81,7 @@ static void continue_run(struct exchange *exchange, tn_value state) {
     struct run *run = make(exchange, params);
     tn_release(params);
     if (run == NULL) return;
+    tn_release(run->state);
     run->state = tn_retain(state);
     run->status = "running";
     run_begin(run);

@@ -22,7 +22,7 @@ static tn_value run_kwargs(tn_value body) {
     return kwargs;
 }
 
-static struct run *start(struct exchange *exchange) {
+static struct run *start(struct exchange *exchange, tn_value state) {
     char assistant[UUID_TEXT];
     const char *method = "";
     tn_value body = exchange->body, metadata = tn_get(body, "metadata"), params = run_params(exchange, &method);
@@ -36,6 +36,7 @@ static struct run *start(struct exchange *exchange) {
                                   .params = params,
                                   .metadata = tn.value->kind(metadata) == TN_OBJECT ? metadata : NULL,
                                   .kwargs = kwargs,
+                                  .state = state,
                                   .modes = modes_read(tn_get(body, "stream_mode")),
                                   .subgraphs = serving_true(tn_get(body, "stream_subgraphs")),
                                   .resumable = serving_true(tn_get(body, "stream_resumable")),
@@ -47,8 +48,8 @@ static struct run *start(struct exchange *exchange) {
     return run;
 }
 
-static void start_and_answer(struct exchange *exchange) {
-    struct run *run = start(exchange);
+static void answer_started(struct exchange *exchange, tn_value state) {
+    struct run *run = start(exchange, state);
     if (run == NULL) return;
     if (exchange->how == HOW_STREAM)
         run_follow(run, exchange, -1, true);
@@ -56,6 +57,22 @@ static void start_and_answer(struct exchange *exchange) {
         run_wait(run, exchange);
     else
         run_tell(run, exchange);
+}
+
+static void on_state_before(struct exchange *exchange, bool ok, tn_value value) {
+    answer_started(exchange, ok ? tn_get(value, "state") : NULL);
+}
+
+/* The stream of a run that continues begins with the values that the thread has. */
+static void start_and_answer(struct exchange *exchange) {
+    uint32_t waiting;
+    bool continues = exchange->thread[0] != '\0' && exchange->record != NULL &&
+                     tn.value->kind(tn_get(exchange->body, "input")) != TN_OBJECT;
+    bool shows = (modes_read(tn_get(exchange->body, "stream_mode")) & MODE_VALUES) != 0;
+    if (continues && shows && exchange->how == HOW_STREAM && run_active(exchange, &waiting) == NULL)
+        ask(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->thread), on_state_before);
+    else
+        answer_started(exchange, NULL);
 }
 
 /* The update has changed the thread. */
@@ -82,7 +99,8 @@ static void update_then_start(struct exchange *exchange) {
     tn_value to = tn_get(command, "goto");
     const char *id = run_checkpoint(exchange);
     int64_t seq = id != NULL ? checkpoint_seq(id) : -1, head = tn_get_int(exchange->record, "head", -1);
-    if (id != NULL && (seq < 0 || seq > head)) {
+    bool known = seq == CHECKPOINT_START ? exchange->record != NULL : seq >= 0 && seq <= head;
+    if (id != NULL && !known) {
         refuse(exchange, 404, "Checkpoint %.80s not found in thread %s", id, exchange->thread);
         return;
     }
@@ -96,7 +114,7 @@ static void update_then_start(struct exchange *exchange) {
                  "channels", is_set(update) ? state_in(update) : tn_build("{}"), "create", 1);
     if (is_set(to))
         params = tn_set_take(params, "next", tn.value->kind(to) == TN_ARRAY ? tn_retain(to) : tn_build("[v]", to));
-    if (older) params = tn_set_take(params, "seq", tn_int(seq));
+    if (older) params = tn_set_take(params, "seq", tn_int(seq == CHECKPOINT_START ? -1 : seq));
     ask(exchange, "thread/update", params, on_updated);
 }
 
@@ -196,7 +214,7 @@ static void batch_then(struct exchange *exchange) {
     for (uint64_t i = 0, count = tn.value->count(all); i < count; i++) {
         exchange->body = tn.value->at(all, i);
         (void)select_graph(exchange, tn_get_text(exchange->body, "assistant_id", ""));
-        struct run *run = start(exchange);
+        struct run *run = start(exchange, NULL);
         if (run == NULL) {
             tn_release(started);
             return;

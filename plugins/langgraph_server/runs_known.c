@@ -107,7 +107,7 @@ void runs_list(struct exchange *exchange) {
 
 static void on_state(struct exchange *exchange, bool ok, tn_value value) {
     if (ok)
-        reply(exchange, 200, state_out(tn_get(value, "state")));
+        reply(exchange, 200, values_out(tn_get(value, "state")));
     else
         refuse_error(exchange, value);
 }

@@ -41,10 +41,9 @@ struct run {
     bool stateless, cancel_on_disconnect;
     bool unsaved; /* its thread was deleted */
     bool started, ended;
-    bool stopped; /* the host ends, and the thread can be continued */
-    /* A run of an earlier process: what it had when it was read. */
-    bool loaded;
-    tn_value state; /* of its thread; NULL if it was not needed */
+    bool stopped;   /* the host ends, and the thread can be continued */
+    tn_value state; /* whose values the stream begins with; or NULL */
+    bool loaded;    /* a run of an earlier process */
     /* Saving; stream_saved.c. */
     bool resumable;
     uint64_t saved, saving;             /* the newest event that is saved, that is being saved */

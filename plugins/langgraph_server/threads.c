@@ -84,7 +84,7 @@ static tn_value thread_value(const char *id, tn_value memory, tn_value record, t
                     "updated_at", updated, "state_updated_at", updated, "metadata",
                     metadata != NULL ? tn_retain(metadata) : tn_build("{}"), "config",
                     config != NULL ? tn_retain(config) : tn_build("{}"), "status", thread_status(record), "values",
-                    state != NULL ? state_out(state) : tn_null(), "interrupts", asked_by_task(record));
+                    state != NULL ? values_out(state) : tn_null(), "interrupts", asked_by_task(record));
 }
 
 static void on_state(struct exchange *exchange, bool ok, tn_value value) {
@@ -312,7 +312,7 @@ static void values_next(struct exchange *exchange);
 
 static void on_values(struct exchange *exchange, bool ok, tn_value value) {
     tn_value thread = tn_retain(tn.value->at(exchange->list, exchange->at));
-    if (ok && thread != NULL) thread = tn_set_take(thread, "values", state_out(tn_get(value, "state")));
+    if (ok && thread != NULL) thread = tn_set_take(thread, "values", values_out(tn_get(value, "state")));
     (void)tn_append_take(&exchange->made, thread);
     exchange->at++;
     values_next(exchange);

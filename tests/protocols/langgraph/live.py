@@ -125,7 +125,8 @@ assert [each["status"] for each in expect(200, "GET", runs)] == ["success", "int
 steps = expect(200, "POST", "/threads", {})["thread_id"]
 at = f"/threads/{steps}"
 begin = {"assistant_id": "steps", "input": {"trace": ["start"]}}
-assert expect(200, "POST", at + "/runs/wait", {**begin, "interrupt_before": ["b"]}) == {"trace": ["start", "a"]}
+assert expect(200, "POST", at + "/runs/wait", {**begin, "interrupt_before": ["b"]}) == {
+    "trace": ["start", "a"], "__interrupt__": []}
 assert expect(200, "GET", at)["status"] == "interrupted"
 state = expect(200, "GET", at + "/state")
 assert state["next"] == ["b"] and state["interrupts"] == [], state
@@ -134,7 +135,7 @@ assert expect(200, "POST", at + "/runs/wait", {"assistant_id": "steps", "input":
 whole = {"trace": ["start", "a", "b", "c"]}
 assert expect(200, "POST", at + "/runs/wait", {"assistant_id": "steps", "input": None}) == whole
 history = expect(200, "POST", at + "/history", {})
-assert [point["next"] for point in history] == [[], ["c"], ["c"], ["b"], ["a"]], history
+assert [point["next"] for point in history] == [[], ["c"], ["c"], ["b"], ["a"], ["__start__"]], history
 
 # From an older checkpoint: with nothing, with other values, with new input. The history only grows.
 after_a = history[3]["checkpoint"]["checkpoint_id"]
@@ -150,6 +151,10 @@ assert expect(200, "POST", at + "/runs/wait", fresh)["trace"] == ["start", "a", 
 forks = [point for point in expect(200, "POST", at + "/history", {"limit": 100}) if point["metadata"]["source"] == "fork"]
 assert [point["parent_checkpoint"]["checkpoint_id"] for point in forks] == [after_a] * 3, forks
 assert expect(200, "GET", f"{at}/state/{history[0]['checkpoint']['checkpoint_id']}")["values"] == whole
+
+before = {**begin, "checkpoint": history[5]["checkpoint"]}
+assert expect(200, "POST", at + "/runs/wait", before) == whole
+assert expect(200, "GET", f"{at}/state/{history[5]['checkpoint']['checkpoint_id']}")["values"] == {}
 
 # `goto`, also in a thread without a run, whose state can be set.
 goto = {"assistant_id": "steps", "command": {"goto": "c", "update": {"trace": ["x"]}}}
