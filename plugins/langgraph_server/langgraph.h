@@ -26,6 +26,7 @@
 #define LOG_MAX     (4u << 20) /* bytes of the events of one run, roughly */
 #define BATCH_MAX   100u       /* runs of one batch */
 #define LIST_MAX    1000       /* threads or runs that one search reads */
+#define DELAY_MAX   2592000    /* seconds of `after_seconds` */
 #define STREAM_TTL  86400      /* seconds that the saved events of a run are kept */
 #define ID_MAX      64u        /* bytes of the id of a thread, with its NUL */
 #define UUID_TEXT   37u
@@ -192,6 +193,7 @@ struct run_options {
     tn_value state;                    /* whose values the stream begins with; or NULL */
     unsigned modes;
     bool subgraphs, cancel_on_disconnect, resumable;
+    uint64_t delay_ms;
 };
 
 struct run;
@@ -210,6 +212,8 @@ struct run *run_find(struct exchange *exchange, const char *id);
 void run_load(struct exchange *exchange, int64_t after, void (*then)(struct exchange *exchange, struct run *run));
 /* The newest run of `exchange->thread` that has not ended, or NULL. `waiting`: how many wait. */
 struct run *run_active(struct exchange *exchange, uint32_t *waiting);
+/* Cancels the runs that the body of /runs/cancel names, and returns their number. */
+uint32_t runs_cancel_named(struct exchange *exchange);
 /* Cancels all runs of `exchange->thread`. `forget`: nothing of them is saved any more. */
 void runs_cancel(struct exchange *exchange, bool forget);
 tn_value run_value(const struct run *run); /* new */
@@ -234,7 +238,7 @@ exchange_begin assistants_search, assistants_count, assistants_create, assistant
     assistant_latest, assistant_graph, assistant_schemas, assistant_subgraphs, assistant_versions, threads_create,
     threads_search, threads_count, thread_get, thread_patch, thread_remove, thread_copy, thread_state_get,
     thread_state_at, thread_state_post, thread_history_get, thread_history_post, runs_create, runs_stream, runs_wait,
-    runs_batch, stateless_create, stateless_stream, stateless_wait, runs_list, run_get, run_remove, run_join,
+    runs_batch, runs_stop, stateless_create, stateless_stream, stateless_wait, runs_list, run_get, run_remove, run_join,
     run_stream, run_stop, store_put, store_get, store_delete, store_search, store_namespaces, crons_refuse, info, ok;
 
 #endif

@@ -61,6 +61,7 @@ static const struct route {
     {"POST", "/runs/stream", "run", BODY, stateless_stream},
     {"POST", "/runs/wait", "run", BODY, stateless_wait},
     {"POST", "/runs/batch", "run", BODY, runs_batch},
+    {"POST", "/runs/cancel", "run", BODY, runs_stop},
     {"POST", "/runs/crons", "run", BODY, crons_refuse},
     {"POST", "/runs/crons/search", "read", ANY, crons_refuse},
     {"POST", "/runs/crons/count", "read", ANY, crons_refuse},

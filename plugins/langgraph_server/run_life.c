@@ -11,6 +11,7 @@ void run_free(struct run *run) {
     if (run->ended) run->langgraph->ended--;
     while (run->followers != NULL) follower_remove(run->followers);
     run_save_stop(run);
+    if (run->due != 0) (void)tn.core->unpost(tn.host, run->due);
     serving_run_close(run->serving);
     events_close(&run->events);
     tn_value values[] = {run->params, run->metadata, run->kwargs, run->log, run->result, run->state};
@@ -37,7 +38,7 @@ static void forget_old(struct langgraph *langgraph) {
 }
 
 static bool same_thread(const struct run *run, const char *owner, const char *thread) {
-    return !run->stateless && strcmp(run->thread, thread) == 0 && strcmp(run->owner, owner) == 0;
+    return !run->stateless && !run->delayed && strcmp(run->thread, thread) == 0 && strcmp(run->owner, owner) == 0;
 }
 
 /* A run of the thread has ended: the next one starts. */
@@ -157,11 +158,13 @@ void run_begin(struct run *run) {
 
 void run_cancel(struct run *run) {
     if (run->ended) return;
+    run->cancelling = true;
     if (run->serving != NULL) {
         serving_run_cancel(run->serving);
         return;
     }
     run->result = tn_build("{}");
+    run->delayed = false;
     mark_ended(run, "interrupted"); /* it has not begun */
 }
 
@@ -259,12 +262,62 @@ struct run *run_make(struct exchange *exchange, const struct run_options *option
     return run;
 }
 
+/* The time of a delayed run has come: it starts, or waits for the runs of its thread. */
+static void on_due(void *argument) {
+    struct run *run = argument;
+    char owner[200], thread[ID_MAX];
+    (void)snprintf(owner, sizeof owner, "%s", run->owner);
+    (void)snprintf(thread, sizeof thread, "%s", run->thread);
+    run->due = 0;
+    run->delayed = false;
+    if (run->ended) return;
+    if (run->stateless)
+        run_begin(run);
+    else
+        begin_next(run->langgraph, owner, thread);
+}
+
 struct run *run_new(struct exchange *exchange, const struct run_options *options) {
     uint32_t waiting;
     bool busy = exchange->thread[0] != '\0' && run_active(exchange, &waiting) != NULL;
     struct run *run = run_make(exchange, options, NULL);
     if (run == NULL) return NULL;
+    run->delayed = options->delay_ms > 0;
+    if (run->delayed && tn.core->post(tn.host, options->delay_ms, on_due, NULL, run, &run->due) != TN_OK) {
+        run_free(run);
+        return NULL;
+    }
     run_set_status(run, "pending");
-    if (!busy) run_begin(run);
+    if (!busy && !run->delayed) run_begin(run);
     return run;
+}
+
+/* ---- Several runs ---- */
+
+static bool has_id(tn_value ids, const char *id) {
+    for (uint64_t i = 0, count = tn.value->count(ids); i < count; i++)
+        if (serving_is(tn.value->at(ids, i), id)) return true;
+    return false;
+}
+
+/* The user's run that the body of /runs/cancel names, and that was not cancelled. */
+static struct run *next_to_cancel(const struct exchange *exchange) {
+    const char *owner = tn_get_text(tn_get(exchange->request, "caller"), "owner", "");
+    const char *thread = tn_get_text(exchange->body, "thread_id", NULL);
+    const char *status = tn_get_text(exchange->body, "status", "all");
+    tn_value ids = tn_get(exchange->body, "run_ids");
+    for (struct run *run = exchange->langgraph->runs; run != NULL; run = run->next) {
+        bool wanted =
+            is_set(ids) ? has_id(ids, run->id) : strcmp(status, "all") == 0 || strcmp(status, run->status) == 0;
+        if (wanted && !run->ended && !run->cancelling && strcmp(run->owner, owner) == 0 &&
+            (thread == NULL || strcmp(thread, run->thread) == 0))
+            return run;
+    }
+    return NULL;
+}
+
+uint32_t runs_cancel_named(struct exchange *exchange) {
+    uint32_t count = 0;
+    for (struct run *run; (run = next_to_cancel(exchange)) != NULL; count++) run_cancel(run);
+    return count;
 }

@@ -50,6 +50,14 @@ static bool check_command(struct exchange *exchange) {
     return false;
 }
 
+static bool check_delay(struct exchange *exchange) {
+    tn_value seconds = tn_get(exchange->body, "after_seconds");
+    double number = tn_get_num(exchange->body, "after_seconds", -1);
+    if (!is_set(seconds) || (number >= 0 && number <= DELAY_MAX)) return true;
+    refuse(exchange, 422, "`after_seconds` must be a number from 0 to %d", DELAY_MAX);
+    return false;
+}
+
 bool check_run_request(struct exchange *exchange) {
     tn_value body = exchange->body;
     if (tn_chars(tn_get(body, "assistant_id"), NULL) == NULL) {
@@ -71,7 +79,7 @@ bool check_run_request(struct exchange *exchange) {
            check_kind(exchange, "config", TN_OBJECT, "an object") &&
            check_kind(exchange, "context", TN_OBJECT, "an object") &&
            check_kind(exchange, "checkpoint", TN_OBJECT, "an object") && check_nodes(exchange, "interrupt_before") &&
-           check_nodes(exchange, "interrupt_after") && check_command(exchange);
+           check_nodes(exchange, "interrupt_after") && check_command(exchange) && check_delay(exchange);
 }
 
 const char *run_checkpoint(const struct exchange *exchange) {

@@ -37,6 +37,7 @@ static struct run *start(struct exchange *exchange, tn_value state) {
                                   .metadata = tn.value->kind(metadata) == TN_OBJECT ? metadata : NULL,
                                   .kwargs = kwargs,
                                   .state = state,
+                                  .delay_ms = (uint64_t)(1000 * tn_get_num(body, "after_seconds", 0)),
                                   .modes = modes_read(tn_get(body, "stream_mode")),
                                   .subgraphs = serving_true(tn_get(body, "stream_subgraphs")),
                                   .resumable = serving_true(tn_get(body, "stream_resumable")),

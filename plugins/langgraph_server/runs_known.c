@@ -165,8 +165,24 @@ void run_stream(struct exchange *exchange) {
 
 /* ---- Ending ---- */
 
+static void on_noted(struct exchange *exchange, bool ok, tn_value value) {
+    if (ok)
+        reply(exchange, 202, tn_build("{}"));
+    else
+        refuse_error(exchange, value);
+}
+
+/* A run whose process has ended is not continued any more. */
 static void on_stopped(struct exchange *exchange, bool ok, tn_value value) {
-    if (check_saved(exchange, ok, value)) refuse(exchange, 409, "Run %s has ended already", param(exchange, "run"));
+    const char *status = tn_get_text(tn_get(value, "value"), "status", "");
+    if (!check_saved(exchange, ok, value)) return;
+    if (strcmp(status, "running") != 0 && strcmp(status, "pending") != 0)
+        refuse(exchange, 409, "Run %s has ended already", param(exchange, "run"));
+    else
+        ask(exchange, "memory/put",
+            tn_build("{s:V, s:s, s:V, s:b}", "namespace", runs_namespace(exchange->thread), "key",
+                     param(exchange, "run"), "value", saved_run(value), "text", 0),
+            on_noted);
 }
 
 void run_stop(struct exchange *exchange) {
@@ -184,6 +200,21 @@ void run_stop(struct exchange *exchange) {
         run_cancel(run);
         reply(exchange, 202, tn_build("{}"));
     }
+}
+
+void runs_stop(struct exchange *exchange) {
+    static const char *const states[] = {"all", "pending", "running"};
+    tn_value ids = tn_get(exchange->body, "run_ids"), thread = tn_get(exchange->body, "thread_id");
+    const char *status = tn_get_text(exchange->body, "status", NULL);
+    bool known = status == NULL;
+    for (size_t i = 0; !known && i < sizeof states / sizeof *states; i++) known = strcmp(states[i], status) == 0;
+    if (!known || (is_set(ids) && tn.value->kind(ids) != TN_ARRAY) ||
+        (is_set(thread) && tn_chars(thread, NULL) == NULL) || (status == NULL && !is_set(ids)))
+        refuse(exchange, 422, "expected `run_ids`, an array, or `status`: all, pending or running; and `thread_id`");
+    else if (runs_cancel_named(exchange) == 0)
+        refuse(exchange, 404, "No active run found");
+    else
+        reply(exchange, 204, NULL);
 }
 
 static void on_removed(struct exchange *exchange, bool ok, tn_value value) {

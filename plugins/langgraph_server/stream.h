@@ -39,7 +39,9 @@ struct run {
     uint64_t log_first, log_size;
     tn_value result;
     bool stateless, cancel_on_disconnect;
-    bool unsaved; /* its thread was deleted */
+    bool delayed, cancelling; /* `after_seconds` have not passed; run_cancel was called */
+    uint64_t due;             /* posted; 0: not, or not any more */
+    bool unsaved;             /* its thread was deleted */
     bool started, ended;
     bool stopped;   /* the host ends, and the thread can be continued */
     tn_value state; /* whose values the stream begins with; or NULL */

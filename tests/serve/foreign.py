@@ -224,6 +224,7 @@ def langgraph_rows(ada):
         ("GET", "/threads/{thread}/runs/{run}", None), ("DELETE", "/threads/{thread}/runs/{run}", None),
         ("GET", "/threads/{thread}/runs/{run}/join", None), ("GET", "/threads/{thread}/runs/{run}/stream", None),
         ("POST", "/threads/{thread}/runs/{run}/cancel", {}), ("GET", "/store/items", None),
+        ("POST", "/runs/cancel", {"run_ids": [ada["active"]]}),
         ("GET", "/assistants/{assistant}", None), ("PATCH", "/assistants/{assistant}", {"name": "x"}),
         ("DELETE", "/assistants/{assistant}", None), ("POST", "/assistants/{assistant}/latest", {"version": 1}),
         ("GET", "/assistants/{assistant}/graph", None), ("GET", "/assistants/{assistant}/schemas", None),

@@ -121,6 +121,25 @@ first, second = (expect(200, "POST", runs, slow)["run_id"] for _ in range(2))
 expect(200, "POST", runs + "/wait", {**hello, "multitask_strategy": "interrupt"})
 assert [each["status"] for each in expect(200, "GET", runs)] == ["success", "interrupted", "interrupted"]
 
+# A run that starts later does not keep others waiting; several are cancelled at once.
+later = expect(200, "POST", runs, {**hello, "after_seconds": 3600})
+assert later["status"] == "pending"
+expect(200, "POST", runs + "/wait", hello)
+active = [expect(200, "POST", runs, slow)["run_id"] for _ in range(2)]
+expect(404, "POST", "/runs/cancel", {"status": "all"}, key=OTHER)
+expect(404, "POST", "/runs/cancel", {"run_ids": active}, key=OTHER)
+expect(204, "POST", "/runs/cancel", {"run_ids": [later["run_id"]], "thread_id": thread})
+assert expect(200, "GET", f"{runs}/{later['run_id']}")["status"] == "interrupted"
+expect(204, "POST", "/runs/cancel", {"status": "all"})
+for run in active:
+    expect(200, "GET", f"{runs}/{run}/join")
+    assert expect(200, "GET", f"{runs}/{run}")["status"] == "interrupted"
+expect(404, "POST", "/runs/cancel", {"status": "all"})
+assert expect(200, "POST", runs + "/wait", {**hello, "after_seconds": 0.01})["messages"]
+for body in ({}, {"status": "absent"}, {"run_ids": "x"}):
+    expect(422, "POST", "/runs/cancel", body)
+expect(422, "POST", runs, {**hello, "after_seconds": -1})
+
 # Breakpoints, of this request only; `input: null` continues.
 steps = expect(200, "POST", "/threads", {})["thread_id"]
 at = f"/threads/{steps}"
