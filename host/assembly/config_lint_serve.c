@@ -15,6 +15,7 @@
 #include "host/plugin/registry/providing.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
+#include <tenon/authenticator.h>
 #include <tenon/http_server.h>
 #include <unistd.h>
 
@@ -66,6 +67,18 @@ static void lint_provider(const struct serve_lint *lint, tn_value use) {
         serve_report_take(lint, value_format("use: no plugin `%s` provides an HTTP server%s%s", value_chars(use, NULL),
                                              found.count ? "; these do: " : "", buffer_cstr(&found.names)));
     providing_finish(&found);
+}
+
+static void lint_authenticators(const struct serve_lint *lint, tn_value names) {
+    for (size_t i = 0; i < value_count(names); i++) {
+        struct providing found;
+        const char *name = value_chars(value_at(names, i), NULL);
+        providing_find(&found, host_registry(lint->host), TN_AUTHENTICATOR_DRAFT, name);
+        if (!found.plugin)
+            serve_report_take(lint, value_format("authenticators: no plugin `%s` checks tokens%s%s", name,
+                                                 found.count ? "; these do: " : "", buffer_cstr(&found.names)));
+        providing_finish(&found);
+    }
 }
 
 struct tool_match {
@@ -120,6 +133,7 @@ void config_lint_serve(struct host *host, config_lint_fn *report, void *user) {
         lint_graph(&lint, value_chars(value_key_at(graphs, i), NULL), value_chars(value_value_at(graphs, i), NULL));
     lint_protocols(&lint, value_get(serve, "protocols"));
     lint_provider(&lint, value_get(serve, "use"));
+    lint_authenticators(&lint, value_get(serve, "authenticators"));
     lint_tools(&lint, value_get(serve, "tools"));
     lint_address(&lint, serve);
 }

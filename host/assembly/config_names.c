@@ -16,6 +16,7 @@
 #include "host/plugin/registry/preset.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
+#include <tenon/authenticator.h>
 #include <tenon/http_client.h>
 #include <tenon/http_server.h>
 #include <tenon/store.h>
@@ -26,7 +27,8 @@
 
 /* Objects of names and a line about each; `sections` and `options` have schemas. */
 struct config_names {
-    tn_value plugins, stores, clients, servers, protocols, providers, prices, tools, secrets, runners, documents;
+    tn_value plugins, stores, clients, servers, authenticators, protocols, providers, prices, tools, secrets, runners,
+        documents;
     tn_value sections, options;
 };
 
@@ -90,6 +92,7 @@ static void visit_plugin(void *user, struct plugin *plugin) {
     add_provider(&names->stores, plugin, TN_STORE_DRAFT);
     add_provider(&names->clients, plugin, TN_HTTP_CLIENT_DRAFT);
     add_provider(&names->servers, plugin, TN_HTTP_SERVER_DRAFT);
+    add_provider(&names->authenticators, plugin, TN_AUTHENTICATOR_DRAFT);
     if (protocol_is_served_by(plugin))
         names_add_take(&names->protocols, value_text(plugin_id(plugin)), plugin_title(plugin));
     if (value_count(names->sections) < NAMES_MAX && section_is_usable(section))
@@ -163,7 +166,7 @@ static tn_value names_of_kind(const struct config_names *names, tn_value kind) {
         {"plugin", names->plugins},      {"store", names->stores},       {"http", names->clients},
         {"model", names->providers},     {"price", names->prices},       {"tool", names->tools},
         {"secret", names->secrets},      {"runner", names->runners},     {"document", names->documents},
-        {"http_server", names->servers}, {"protocol", names->protocols},
+        {"http_server", names->servers}, {"protocol", names->protocols}, {"authenticator", names->authenticators},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (value_text_is(kind, kinds[i].kind)) return kinds[i].names;
@@ -282,7 +285,7 @@ static tn_value add_options_take(tn_value schema, tn_value options) {
 
 tn_value config_schema_of_host(const struct host *host) {
     const tn_value none = value_object();
-    struct config_names names = {none, none, none, none, none, none, none, none, none, none, none, none, none};
+    struct config_names names = {none, none, none, none, none, none, none, none, none, none, none, none, none, none};
     const struct catalog *catalog = host_catalog(host);
     tn_value plain = config_schema();
     registry_each_plugin(host_registry(host), visit_plugin, &names);
@@ -292,9 +295,9 @@ tn_value config_schema_of_host(const struct host *host) {
     tn_value schema = fill(plain, &names);
     schema = add_sections_take(schema, names.sections);
     schema = add_options_take(schema, names.options);
-    const tn_value owned[] = {plain,         names.plugins,   names.stores,  names.clients,  names.providers,
-                              names.prices,  names.tools,     names.secrets, names.sections, names.options,
-                              names.runners, names.documents, names.servers, names.protocols};
+    const tn_value owned[] = {plain,         names.plugins,   names.stores,  names.clients,   names.providers,
+                              names.prices,  names.tools,     names.secrets, names.sections,  names.options,
+                              names.runners, names.documents, names.servers, names.protocols, names.authenticators};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) value_unref(owned[i]);
     return schema;
 }

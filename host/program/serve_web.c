@@ -108,10 +108,10 @@ static int open_access(struct serve_web *web, const struct serve_place *place) {
     if (!web->access)
         code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
     else if (is_public && access_is_empty(web->access))
-        code = command_report(
-            COMMAND_USAGE,
-            "other machines can reach %s, so clients need a key: create one with `tenon key create NAME`",
-            place->address);
+        code = command_report(COMMAND_USAGE,
+                              "other machines can reach %s, so clients need a key: create one with `tenon key create "
+                              "NAME`, or name `serve: {authenticators}` in tenon.yaml",
+                              place->address);
     error_finish(&error);
     return code;
 }

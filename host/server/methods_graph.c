@@ -9,6 +9,7 @@
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
+#include "host/engine/graph/documents.h"
 #include "host/engine/graph/graph.h"
 #include "host/server/client.h"
 #include "host/server/document_description.h"
@@ -41,10 +42,10 @@ static tn_value broken_graph(const struct method_call *call, tn_value name, cons
 }
 
 /* Describes the document of `source`. INVALID_GRAPH if it has mistakes. */
-static int32_t describe_source(const struct engine *engine, tn_value name, struct source *source, tn_value *shown,
+static int32_t describe_source(struct engine *engine, tn_value name, struct source *source, tn_value *shown,
                                struct error *error) {
     struct diagnostics *found = diagnostics_new();
-    struct document *document = document_read(source, &engine->catalog, found);
+    struct document *document = documents_read(engine, source, found);
     int32_t status = TN_OK;
     if (diagnostics_errors(found)) {
         diagnostics_sort(found);
@@ -59,7 +60,7 @@ static int32_t describe_source(const struct engine *engine, tn_value name, struc
     return status;
 }
 
-static int32_t describe_graph(const struct engine *engine, tn_value name, tn_value *shown, struct error *error) {
+static int32_t describe_graph(struct engine *engine, tn_value name, tn_value *shown, struct error *error) {
     struct catalog_file found = {NULL, NULL};
     tn_value document = value_format("graph:%s", value_chars(name, NULL));
     tn_value text = engine->catalog.read(engine->catalog.read_self, NULL, value_chars(document, NULL), &found, error);

@@ -1,8 +1,8 @@
 /*
  * metadata.c - the metadata of the protected resource (RFC 9728), and the header of a 401 that leads to it.
  *
- * A client that has no key learns here which authorization servers issue tokens. Without configured ones the document
- * has none: then the operator hands out keys.
+ * A client that has no key learns here which authorization servers issue tokens: those of the configuration, else those
+ * of the host's authenticators. Without either the document has none: then the operator hands out keys.
  */
 #include "plugin.h"
 
@@ -12,6 +12,7 @@ static tn_value resource_metadata(const struct plugin *plugin, tn_value request)
     char resource[512];
     tn_value servers = tn_get(plugin->config, "authorization_servers"), scopes = tn_get(plugin->config, "scopes");
     const char *url = tn_get_text(plugin->config, "resource", NULL);
+    if (tn.value->count(servers) == 0) servers = tn_get(request, "issuers");
     (void)snprintf(resource, sizeof resource, "%.400s/mcp", tn_get_text(request, "origin", ""));
     return tn_build("{s:s, s:v*, s:v*, s:[s], s:s}", "resource", url != NULL ? url : resource, "authorization_servers",
                     tn.value->count(servers) > 0 ? servers : NULL, "scopes_supported",

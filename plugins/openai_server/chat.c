@@ -119,6 +119,7 @@ static void on_run_end(void *user, tn_value report) {
         chat_refuse_of(chat, tn_get(report, "error"));
         return;
     }
+    serving_run_cancel(chat->run); /* if its key was revoked: no client can continue it */
     serving_items_end(chat->items, report);
     chat->ended = true;
     if (chat->streams) {

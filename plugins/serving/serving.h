@@ -134,7 +134,8 @@ const char *serving_run_id(const struct serving_run *run); /* NULL before it has
 /* No events until it flows again: the run waits when its buffers are full. Both may be repeated. */
 void serving_run_pause(struct serving_run *run);
 void serving_run_flow(struct serving_run *run);
-/* Ends the run soon, also one that is about to start; its report still comes. */
+/* Ends the run soon, also one that is about to start, or whose events could not be followed any more. Its report still
+ * comes if it has not come. */
 void serving_run_cancel(struct serving_run *run);
 /* Forgets the run, which continues unless it was cancelled. Nothing is reported afterwards. NULL is allowed. */
 void serving_run_close(struct serving_run *run);

@@ -20,6 +20,7 @@ struct serving_run {
     bool attached; /* the run was not started here */
     bool answers;  /* run/answer: the subscription comes first, without the events that have been reported before */
     bool started;  /* was reported */
+    bool lost;     /* its events ended before it did: the key was revoked, or has expired */
 };
 
 const char *serving_run_id(const struct serving_run *run) { return run->id; }
@@ -49,6 +50,7 @@ static void TN_ABI on_event(void *user, int32_t status, tn_value value) {
     tn_value params = tn_get(value, "params");
     if (status != TN_CHUNK) {
         run->subscription = 0;
+        run->lost = !run->ended;
         run_fail(run, value); /* nothing happens if the run has ended before */
         return;
     }
@@ -160,7 +162,7 @@ void serving_run_flow(struct serving_run *run) {
 }
 
 void serving_run_cancel(struct serving_run *run) {
-    if (run->cancelled || run->ended) return;
+    if (run->cancelled || (run->ended && !run->lost)) return;
     run->cancelled = true;
     if (run->id != NULL && run->call == 0) send_cancel(run);
     serving_run_flow(run); /* its end must come through */

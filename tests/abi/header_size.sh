@@ -9,5 +9,5 @@ check() {
     status=1
 }
 check tenon.h 300
-for header in demand document eval graph host http http_client http_server launch note poll registry server state store tool; do check tenon/$header.h 80; done
+for header in authenticator demand document eval graph host http http_client http_server launch note poll registry server state store tool; do check tenon/$header.h 80; done
 exit $status

@@ -96,19 +96,19 @@ shown_provided() {
     diff -u "$expected" transcript >&2 || fails "$exhibit of $set says something else"
 }
 
-# shown_served SET [OPTION]: `tenon serve` with both exhibits of HTTP; the server ends the host
+# shown_served SET EXHIBIT CONFIG [OPTION]: `tenon serve` with a server without a network, which ends the host
 shown_served() {
-    local set=$1 expected=$museum/http_server-1-draft.1.expected
+    local set=$1 exhibit=$2 expected=$museum/$2.expected
     case $set in /*) ;; *) set=../$set ;; esac
     mkdir -p served
-    printf 'log: info\nstore: {use: memory}\nserve: {use: museum.http, protocols: [museum.server], log: false}\n' >served/tenon.yaml
-    last="tenon serve ${2:-}"
+    printf 'log: info\nstore: {use: memory}\nserve: {protocols: [museum.server], log: false, %s}\n' "$3" >served/tenon.yaml
+    last="tenon serve ${4:-}"
     # shellcheck disable=SC2086
-    (cd served && timeout 60 "$TENON" serve --port 1 --plugins "$set/http_server-1-draft.1.so" \
-        --plugins "$set/server-1-draft.1.so" --allow-drafts ${2:-} >"$work/out" 2>"$work/err" </dev/null) && code=0 || code=$?
+    (cd served && timeout 60 "$TENON" serve --port 1 --plugins "$set/$exhibit.so" \
+        --plugins "$set/server-1-draft.1.so" --allow-drafts ${4:-} >"$work/out" 2>"$work/err" </dev/null) && code=0 || code=$?
     transcript >transcript
     if [ -n "${MUSEUM_UPDATE:-}" ] && [ ! -e "$expected" ]; then cp transcript "$expected"; fi
-    diff -u "$expected" transcript >&2 || fails "the exhibits of HTTP of $set say something else ${2:-}"
+    diff -u "$expected" transcript >&2 || fails "$exhibit of $set says something else ${4:-}"
 }
 
 for set in $sets; do
@@ -123,8 +123,9 @@ for set in $sets; do
         shown_provided "$set" $store 'store: {use: museum.store, path: ./kept}' --thread t
     done
     shown_provided "$set" http_client-1-draft.1 'http: museum.client'
-    shown_served "$set"
-    shown_served "$set" "--isolate museum.server"
+    shown_served "$set" http_server-1-draft.1 'use: museum.http'
+    shown_served "$set" http_server-1-draft.1 'use: museum.http' "--isolate museum.server"
+    shown_served "$set" authenticator-1-draft.1 'use: museum.authenticator, authenticators: museum.authenticator'
     for binary in "$set"/*.so; do
         run tenon plugin show --validate "$binary"
         expect_code 0

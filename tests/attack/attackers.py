@@ -16,7 +16,7 @@ ISOLATIONS = ("in process", "isolated", "program")
 RELEASED = "eval host http poll registry tool".split()
 DRAFTS = "document/1-draft.2 graph/1-draft.3 launch/1-draft.2 server/1-draft.1 state/1-draft.2".split()
 PROVIDED = {"store": "tenon.store/1-draft.3", "client": "tenon.http_client/1-draft.1",
-            "server": "tenon.http_server/1-draft.1"}  # what a plugin offers, by attack
+            "server": "tenon.http_server/1-draft.1", "users": "tenon.authenticator/1-draft.1"}  # what a plugin offers, by attack
 INTERFACES = [f"tenon.{name}/1" for name in RELEASED] + [f"tenon.{name}" for name in DRAFTS]
 
 

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+#include <tenon/authenticator.h>
 #include <tenon/demand.h>
 #include <tenon/document.h>
 #include <tenon/easy.h>
@@ -158,6 +159,24 @@ static int32_t server_listen(void *self, tn_value options, tn_http_server_handle
     return TN_FAILED;
 }
 
+/* ---- An authenticator that tenon.yaml does not name: it would see the tokens of all users ---- */
+
+static int32_t users_check(void *self, const char *token, uint64_t length, tn_authenticator_handler handler, void *user,
+                           uint64_t *number) {
+    (void)self, (void)token, (void)length, (void)handler, (void)user, (void)number;
+    make_file();
+    return TN_FAILED;
+}
+static int32_t users_cancel(void *self, uint64_t number) {
+    (void)self, (void)number;
+    return TN_STALE;
+}
+static tn_value users_issuers(void *self) {
+    (void)self;
+    make_file();
+    return NULL;
+}
+
 /* ---- The entry: as that of TN_PLUGIN, without a note, because the manifest is a file ---- */
 
 static const void *offer(void *self, const char *id) {
@@ -166,8 +185,10 @@ static const void *offer(void *self, const char *id) {
     static const tn_http_client_draft client = {sizeof client, client_send, client_exchange, client_exchange,
                                                 client_exchange};
     static const tn_http_server_draft server = {sizeof server, server_listen, .drain = NULL};
+    static const tn_authenticator_draft users = {sizeof users, users_check, users_cancel, users_issuers};
     if (strcmp(id, TN_HTTP_CLIENT_DRAFT) == 0) return &client;
     if (strcmp(id, TN_HTTP_SERVER_DRAFT) == 0) return &server;
+    if (strcmp(id, TN_AUTHENTICATOR_DRAFT) == 0) return &users;
     return strcmp(id, TN_STORE_DRAFT) == 0 ? &store : tn_easy_offer(self, id);
 }
 
@@ -416,7 +437,7 @@ static int32_t attempt(const struct instance *instance, tn_task task, tn_value *
         *out = result_of_init ? tn_retain(result_of_init) : tn_text("accepted");
         return status_of_init;
     }
-    if (attack_is("server")) {
+    if (attack_is("server") || attack_is("users")) {
         *out = tn_text("offered");
         return TN_OK;
     }

@@ -23,7 +23,7 @@ def commands(build, sources):
     for row in rows:
         command = row["command"].replace(build, "BUILD").replace(sources, "SOURCE")
         name = re.search(r" -o (\S+) ", command)[1]
-        found[name] = re.sub(r"^.*? (?=-)| -(O\w*|g|DNDEBUG)(?= )", "", command)
+        found[name] = re.sub(r"^.*? (?=-)| -(O\w*|g1?|DNDEBUG)(?= )", "", command)
     return found
 
 

@@ -7,8 +7,10 @@ const [address, key, modules] = process.argv.slice(2);
 const headers = { authorization: `Bearer ${key}` };
 const require = createRequire(`${modules}/`);
 
-const socket = new WebSocket(`${address.replace("http", "ws")}/rpc`, { headers });
+// As a page does it: without headers.
+const socket = new WebSocket(`${address.replace("http", "ws")}/rpc`, ["tenon", `tenon.key.${key}`]);
 await new Promise((resolve, reject) => { socket.onopen = resolve; socket.onerror = reject; });
+assert.equal(socket.protocol, "tenon");
 const waiting = new Map(), events = [];
 let ended, last = 0;
 const end = new Promise((resolve) => { ended = resolve; });

@@ -6,6 +6,7 @@ import http.client
 import json
 import re
 import sys
+import foreign_a2a
 
 ADDRESS, ADA, BOB, READER = sys.argv[1:5]
 HOST = ADDRESS.split("//")[1]
@@ -77,7 +78,7 @@ def langgraph_error(text, response):
 
 SHAPES = {"tenon.openai_server": openai_error, "tenon.ai_sdk": ai_sdk_error, "tenon.mcp_server": mcp_error,
           "tenon.rest_server": rest_error, "tenon.ag_ui": ag_ui_error, "tenon.session_server": session_error,
-          "tenon.langgraph_server": langgraph_error}
+          "tenon.langgraph_server": langgraph_error, "tenon.a2a_server": foreign_a2a.error}
 
 
 # ---- What Ada has made ----
@@ -124,7 +125,8 @@ def begin():
     assert call("PUT", "/store/items", {"namespace": ["a"], "key": "k", "value": {"v": MARKER}}, ADA)[0] == 204
     open_chat = connect("POST", "/api/chat?graph=slow", chat("active"), ADA)
     assert open_chat[1].status == 200
-    return {"run": run["run_id"], "artifact": artifact["artifact_id"], "done": done["id"], "runs": runs["id"],
+    return {"a2a": foreign_a2a.begin(made, ADA),
+            "run": run["run_id"], "artifact": artifact["artifact_id"], "done": done["id"], "runs": runs["id"],
             "asked": asks["choices"][0]["message"], "open": open_chat,
             "session": {"mcp-session-id": started.getheader("mcp-session-id"), "mcp-protocol-version": "2025-11-25"},
             "thread": thread["thread_id"], "active": active["run_id"], "assistant": assistant["assistant_id"]}
@@ -141,6 +143,7 @@ def still_there(ada):
     assert json.loads(call("GET", "/v1/responses/" + ada["runs"], key=ADA)[1])["status"] in ("in_progress", "completed")
     assert MARKER in call("GET", "/api/chat/done/messages", key=ADA)[1]
     assert call("POST", "/mcp", rpc("ping"), ADA, ada["session"])[0] == 200
+    foreign_a2a.still_there(call, ADA, ada["a2a"])
     of = "/threads/" + ada["thread"]
     assert MARKER in call("GET", of + "/state", key=ADA)[1] and MARKER in call("GET", of, key=ADA)[1]
     assert json.loads(call("GET", of + "/runs/" + ada["active"], key=ADA)[1])["status"] in ("running", "success")
@@ -198,6 +201,7 @@ def rows(ada):
                                             ((200,), path + "/long", said("page", "hi"), None)]  # a thread of Bob
     for path in ("/openapi.json", "/openrpc.json"):
         table["GET", path] = [((200,), path, None, None)]
+    table |= foreign_a2a.rows(ada["a2a"])
     for base in ("/api/chat", "/api/chat/stream"):
         table["POST", base] = [((404,), base + "?graph=long", chat("@ada:done", "hi"), None),
                                ((200,), base + "?graph=long", chat("done", "hi"), None)]  # a chat of Bob

@@ -181,8 +181,9 @@ static void compare(const char *name, const char *text) {
     free(golden);
 }
 
-static const char *const runs[] = {"approval", "approved", "cancelled", "client_call", "error", "image", "length",
-                                   "parallel", "question", "reasoning", "retried",     "state", "tools", "subgraph"};
+static const char *const runs[] = {"approval", "approved", "cancelled", "client_call", "error",
+                                   "image",    "length",   "parallel",  "question",    "reasoning",
+                                   "retried",  "source",   "state",     "tools",       "subgraph"};
 
 static void test_recorded_runs(void **state) {
     (void)state;

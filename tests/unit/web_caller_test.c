@@ -63,6 +63,52 @@ static void have_one_number_for_each_key(void **state) {
     assert_int_equal(request_as(ada, "run/list", "{}", NULL), TN_STALE);
 }
 
+static char *socket_headers(const char *before, const char *secret, const char *after) {
+    char protocols[256], *text;
+    (void)snprintf(protocols, sizeof protocols, "%stenon.key.%s%s", before, secret, after);
+    tn_value headers = served_json("{\"upgrade\":\"websocket\",\"connection\":\"Upgrade\"}");
+    headers = value_set_take(headers, "sec-websocket-protocol", value_text(protocols));
+    text = json_text(headers, JSON_COMPACT);
+    value_unref(headers);
+    return text;
+}
+
+/* A page can send a key only as a subprotocol. No plugin, and no response, has it. */
+static void can_be_known_by_a_subprotocol(void **state) {
+    static const struct {
+        const char *before, *after, *rest, *selected;
+    } cases[] = {{"tenon, ", "", "tenon", "tenon"},
+                 {"", ",chat", "chat", NULL},
+                 {"", "", "", NULL},
+                 {"chat,\t", ", tenon.key.other, tenon", "chat, tenon", "tenon"}};
+    tn_value headers = served_json(reader);
+    const char *secret = value_chars(value_get(headers, "x-api-key"), NULL);
+    (void)state;
+    route("{\"method\":\"GET\",\"path\":\"/v1/ws\",\"scope\":\"read\",\"websocket\":true}");
+    route("{\"method\":\"GET\",\"path\":\"/v1/plain\",\"scope\":\"read\"}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *asked = socket_headers(cases[i].before, secret, cases[i].after);
+        uint64_t number = get("/v1/ws", asked);
+        expect_text(&events, "REQUEST\n");
+        char *shown = json_text(last_request, JSON_COMPACT);
+        assert_null(strstr(shown, secret));
+        assert_null(strstr(shown, "tenon.key"));
+        assert_string_equal(value_chars(value_get(value_get(last_request, "headers"), "sec-websocket-protocol"), NULL),
+                            cases[i].rest);
+        assert_string_equal(value_chars(value_get(value_get(last_request, "caller"), "name"), NULL), "ada");
+        assert_int_equal(interface_server.accept(protocol, number, "tenon.key.other"), TN_INVALID);
+        assert_int_equal(interface_server.accept(protocol, number, NULL), TN_OK);
+        expect_header(number, "sec-websocket-protocol", cases[i].selected);
+        expect_refused(get("/v1/plain", asked), 401, "as the subprotocol `tenon.key.KEY`"); /* not a WebSocket */
+        mem_free(asked);
+        mem_free(shown);
+    }
+    char *wrong = socket_headers("tenon, ", "x", "");
+    expect_refused(get("/v1/ws", wrong), 401, "the key is not known");
+    mem_free(wrong);
+    value_unref(headers);
+}
+
 static void have_the_scope_of_their_key(void **state) {
     (void)state;
     uint64_t ada = caller_of(reader), root = caller_of(operator_key);
@@ -130,6 +176,9 @@ static void are_refused_when_the_key_is_revoked(void **state) {
     assert_int_equal(request_as(root, "run/list", "{}", NULL), TN_OK);
     expect_in(next_result(), "\"PERMISSION_DENIED\"");
     assert_int_equal(interface_host.unsubscribe(protocol, events_of), TN_STALE);
+    assert_int_equal(request_as(root, "run/cancel", "{\"run_id\":\"none\"}", NULL),
+                     TN_OK); /* what it has started ends */
+    expect_in(next_result(), "NOT_FOUND");
 }
 
 static void have_a_limit_of_open_requests(void **state) {
@@ -275,6 +324,7 @@ static void count_a_run_that_is_answered(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         EACH(have_one_number_for_each_key),
+        EACH(can_be_known_by_a_subprotocol),
         EACH(have_the_scope_of_their_key),
         EACH(are_cancelled_by_the_plugin),
         EACH(get_events_of_runs),

@@ -279,6 +279,8 @@ FIXTURE_UNUSED static void pass(int64_t ms) {
     (void)loop_run(host_loop(served.host), time_has_come, &until_ms);
 }
 
+static const char *web_yaml; /* the host's tenon.yaml; NULL: none */
+
 FIXTURE_UNUSED static void web_open_host(const char *effects) {
     char manifest[1024];
     memset(sent, 0, sizeof sent);
@@ -288,7 +290,10 @@ FIXTURE_UNUSED static void web_open_host(const char *effects) {
     last_request = NULL;
     buffer_init(&events, SIZE_MAX);
     buffer_init(&results, SIZE_MAX);
-    served_open(&served, METHOD_ADMIN);
+    if (web_yaml)
+        served_open_with(&served, METHOD_ADMIN, web_yaml);
+    else
+        served_open(&served, METHOD_ADMIN);
     loop_fake_clock(host_loop(served.host));
     add_plugin("{\"plugin\":{\"id\":\"test.fake\",\"version\":\"1.0.0\",\"title\":\"HTTP\",\"provides\":"
                "[\"" TN_HTTP_SERVER_DRAFT "\"]}}",

@@ -88,29 +88,30 @@ const struct config_key *config_key_at(size_t index);
 /* The keys and their values as a JSON Schema, without names that only a host knows; a new reference. */
 tn_value config_schema(void);
 
-#define CONFIG_FILE_MAX          (1u << 20)  /* bytes of a tenon.yaml */
-#define CONFIG_SECRET_MAX        (64u << 10) /* bytes of a secret's text */
-#define CONFIG_SECRET_MS         60000       /* time limit for a command or a pipe that delivers a secret */
-#define CONFIG_PATHS_MAX         100u        /* entries of plugins.path, plugins.drafts and plugins.admin */
-#define CONFIG_ROOTS_MAX         100u        /* entries of files.roots */
-#define CONFIG_PROCESSES_MAX     256         /* the largest number in plugins.processes */
-#define CONFIG_LOOPS_MAX         64          /* the largest number in loops */
-#define CONFIG_LOOPS_AUTO        0           /* as many loops as processors */
-#define CONFIG_PARENTS_MAX       64u         /* folders searched upwards */
-#define CONFIG_TRUST_MAX         1000u       /* entries of packs.trust */
-#define CONFIG_HOSTS_MAX         100u        /* entries of `hosts` of one secret, and of packs.registries */
-#define CONFIG_KEYS_MAX          1000u       /* entries of model_calls.limits */
-#define CONFIG_TASK_TYPES_MAX    64u         /* entries of `work` */
-#define CONFIG_TASK_TOOLS_MAX    1000u       /* entries of `tools` of one Task type */
-#define CONFIG_INSTALLS_MAX      1000u       /* entries of packs.install */
-#define CONFIG_PROVIDERS_MAX     200u        /* entries of providers */
-#define CONFIG_SCHEDULES_MAX     1000u       /* entries of schedules */
-#define CONFIG_SCHEDULE_NAME_MAX 100u        /* bytes of the name of a schedule */
-#define CONFIG_EVERY_MIN_MS      1000        /* the smallest interval of a schedule */
-#define CONFIG_SERVE_LIST_MAX    1000u       /* entries of each list of serve */
-#define CONFIG_GRAPHS_MAX        1000u       /* entries of serve.graphs */
-#define CONFIG_GRAPH_NAME_MAX    64u         /* bytes of the name of a graph */
-#define CONFIG_PUBLIC_KEY_TEXT   45          /* bytes of a public key as text, with the NUL */
+#define CONFIG_FILE_MAX           (1u << 20)  /* bytes of a tenon.yaml */
+#define CONFIG_SECRET_MAX         (64u << 10) /* bytes of a secret's text */
+#define CONFIG_SECRET_MS          60000       /* time limit for a command or a pipe that delivers a secret */
+#define CONFIG_PATHS_MAX          100u        /* entries of plugins.path, plugins.drafts and plugins.admin */
+#define CONFIG_ROOTS_MAX          100u        /* entries of files.roots */
+#define CONFIG_PROCESSES_MAX      256         /* the largest number in plugins.processes */
+#define CONFIG_LOOPS_MAX          64          /* the largest number in loops */
+#define CONFIG_LOOPS_AUTO         0           /* as many loops as processors */
+#define CONFIG_PARENTS_MAX        64u         /* folders searched upwards */
+#define CONFIG_TRUST_MAX          1000u       /* entries of packs.trust */
+#define CONFIG_HOSTS_MAX          100u        /* entries of `hosts` of one secret, and of packs.registries */
+#define CONFIG_KEYS_MAX           1000u       /* entries of model_calls.limits */
+#define CONFIG_TASK_TYPES_MAX     64u         /* entries of `work` */
+#define CONFIG_TASK_TOOLS_MAX     1000u       /* entries of `tools` of one Task type */
+#define CONFIG_INSTALLS_MAX       1000u       /* entries of packs.install */
+#define CONFIG_PROVIDERS_MAX      200u        /* entries of providers */
+#define CONFIG_SCHEDULES_MAX      1000u       /* entries of schedules */
+#define CONFIG_SCHEDULE_NAME_MAX  100u        /* bytes of the name of a schedule */
+#define CONFIG_EVERY_MIN_MS       1000        /* the smallest interval of a schedule */
+#define CONFIG_SERVE_LIST_MAX     1000u       /* entries of each list of serve */
+#define CONFIG_AUTHENTICATORS_MAX 8u          /* but of serve.authenticators */
+#define CONFIG_GRAPHS_MAX         1000u       /* entries of serve.graphs */
+#define CONFIG_GRAPH_NAME_MAX     64u         /* bytes of the name of a graph */
+#define CONFIG_PUBLIC_KEY_TEXT    45          /* bytes of a public key as text, with the NUL */
 
 struct config *config_empty(void);
 /*

@@ -157,6 +157,13 @@ void config_read_serve_protocols(struct config_reader *reader, const struct tree
     serve_set_texts(reader, "protocols", node, is_any_text, "the name of a plugin that serves a protocol");
 }
 
+void config_read_serve_authenticators(struct config_reader *reader, const struct tree_node *node) {
+    if (node->kind == TN_ARRAY && node->count > CONFIG_AUTHENTICATORS_MAX)
+        config_report_value(reader, node, "serve.authenticators", "at most 8 names of plugins");
+    else
+        serve_set_texts(reader, "authenticators", node, is_any_text, "the name of a plugin that checks tokens");
+}
+
 void config_read_serve_tools(struct config_reader *reader, const struct tree_node *node) {
     serve_set_texts(reader, "tools", node, is_any_text, "the id of a tool, or a pattern such as \"files.*\"");
 }

@@ -34,6 +34,7 @@
     COLLECTION(SCHEDULES, "schedules", "") /* NAME: until when the due times of a schedule are handled */              \
     COLLECTION(MEMORIES, "memories", "")   /* NAMESPACE/…/KEY */                                                     \
     COLLECTION(KEYS, "keys", "")           /* NAME: a key of the HTTP server, as a hash (data/access) */               \
+    COLLECTION(KEY_USES, "key_uses", "")   /* DAY/NAME: what a key of the HTTP server has used (data/access) */        \
     COLLECTION(CACHE, "cache", "")         /* NODE/SLOT: results of nodes with `cache: {store: true}` */               \
     COLLECTION(HOSTS, "hosts", "")         /* ID: a host that uses the store now (store_state.h); never copied */      \
     COLLECTION(STATE, "store", "")         /* `copy`: the store is the target of an unfinished copy; never copied */

@@ -18,6 +18,7 @@
 #include "host/engine/cache.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/binding.h"
+#include "host/engine/graph/documents.h"
 #include "host/engine/graph/graph_report.h"
 #include "host/engine/graph/graphs_internal.h"
 #include "host/engine/graph/nested.h"
@@ -340,10 +341,15 @@ static const struct callable_ops graph_callable_ops = {
     .start = nested_start, .cancel = nested_cancel, .free = graph_free};
 
 struct graphs *graphs_new(void) {
-    return mem_zalloc(sizeof(struct graphs));
+    struct graphs *graphs = mem_zalloc(sizeof *graphs);
+    graphs->documents = documents_new();
+    return graphs;
 }
 
-void graphs_free(struct graphs *graphs) { mem_free(graphs); }
+void graphs_free(struct graphs *graphs) {
+    if (graphs) documents_free(graphs->documents);
+    mem_free(graphs);
+}
 
 /*
  * Removes the secrets that the user's document names from the environment, before any of its nodes starts a program.

@@ -12,6 +12,7 @@
 #include "adl/value/memory.h"
 #include "host/base/log.h"
 #include "host/engine/engine.h"
+#include "host/engine/graph/documents.h"
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/graph_report.h"
 #include "host/engine/graph/graphs_internal.h"
@@ -49,7 +50,7 @@ int32_t graph_open_source(struct engine *engine, struct source *source, const st
     struct diagnostics *own = origin->diagnostics ? NULL : diagnostics_new();
     struct diagnostics *found = own ? own : origin->diagnostics;
     size_t errors_before = diagnostics_errors(found);
-    struct document *document = document_read(source, &engine->catalog, found);
+    struct document *document = documents_read(engine, source, found);
     int32_t status = diagnostics_errors(found) > errors_before ? graph_refuse(error, source_name(source), found)
                                                                : graph_build(engine, document, origin, out, error);
     document_unref(document);

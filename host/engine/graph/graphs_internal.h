@@ -6,12 +6,14 @@
 
 #include <stdint.h>
 
+struct documents;
 struct graph;
 
 struct graphs {
-    struct graph *open;     /* the graphs that graph_open built and that are still in use, linked by next_open */
-    struct graph *building; /* the innermost graph that is being built, or NULL */
-    uint32_t callee_depth;  /* components that are being created for each other */
+    struct graph *open;          /* the graphs that graph_open built and that are still in use, linked by next_open */
+    struct graph *building;      /* the innermost graph that is being built, or NULL */
+    struct documents *documents; /* owned */
+    uint32_t callee_depth;       /* components that are being created for each other */
 };
 
 #endif

@@ -13,6 +13,7 @@
 #define TENON_HOST_PLUGIN_CONFORMANCE_GUARD_INTERNAL_H
 
 #include "host/plugin/registry/registry.h"
+#include <tenon/authenticator.h>
 #include <tenon/document.h>
 #include <tenon/host.h>
 #include <tenon/http_client.h>
@@ -38,6 +39,8 @@ struct guarded {
     const tn_http_client_draft *inner_http;
     tn_http_server_draft http_server;
     const tn_http_server_draft *inner_http_server;
+    tn_authenticator_draft authenticator;
+    const tn_authenticator_draft *inner_authenticator;
     _Atomic int64_t references; /* number of value references that the plugin has taken and not released */
     _Atomic int held;           /* calls on the loop that used more CPU time than GUARD_HOLD_MS */
 };
@@ -94,8 +97,9 @@ extern const tn_host_1 *guard_wrapped_host; /* the interface that guard_host cal
 extern const tn_host_1 guard_host;
 extern const tn_server_draft *guard_wrapped_server; /* the interface that guard_server calls */
 extern const tn_server_draft guard_server;
-/* Fills guarded->http_server, in front of guarded->inner_http_server. */
+/* These fill guarded->http_server and ->authenticator, in front of the inner ones. */
 void guard_http_server_wrap(struct guarded *guarded);
+void guard_authenticator_wrap(struct guarded *guarded);
 /*
  * A request or a subscription of the plugin, whose handler runs behind guard_on_host, with the use as its user pointer;
  * NULL if there is no handler. guard_use_started gets the status of the function, which it returns.

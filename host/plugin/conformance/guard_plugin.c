@@ -237,6 +237,7 @@ static const void *guarded_get_interface(void *self, const char *id) {
     if (strcmp(id, TN_STORE_DRAFT) == 0) return guarded->inner_stores ? &guarded->stores : NULL;
     if (strcmp(id, TN_HTTP_CLIENT_DRAFT) == 0) return guarded->inner_http ? &guarded->http : NULL;
     if (strcmp(id, TN_HTTP_SERVER_DRAFT) == 0) return guarded->inner_http_server ? &guarded->http_server : NULL;
+    if (strcmp(id, TN_AUTHENTICATOR_DRAFT) == 0) return guarded->inner_authenticator ? &guarded->authenticator : NULL;
     if (strcmp(id, TN_COMPONENT_1) == 0) return guarded->inner_components ? &guarded->components : NULL;
     if (strcmp(id, TN_LIFECYCLE_1) == 0) return &guarded->lifecycle;
     return guarded->inner->get(guarded->inner->self, id);
@@ -249,6 +250,8 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *entry) {
     const tn_store_draft *stores = entry->get(entry->self, TN_STORE_DRAFT);
     const tn_http_client_draft *http = entry->get(entry->self, TN_HTTP_CLIENT_DRAFT);
     const tn_http_server_draft *http_server = entry->get(entry->self, TN_HTTP_SERVER_DRAFT);
+    const tn_authenticator_draft *authenticator = entry->get(entry->self, TN_AUTHENTICATOR_DRAFT);
+    if (authenticator && authenticator->size != sizeof *authenticator) return entry;
     if ((stores && stores->size < TN_STORE_DRAFT_SIZE) || (http && http->size != sizeof *http)) return entry;
     if (http_server && http_server->size != sizeof *http_server) return entry;
     if ((components && (components->size != sizeof *components || !components->create || !components->start ||
@@ -266,6 +269,8 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *entry) {
     guarded->inner_http = http;
     guarded->inner_http_server = http_server;
     if (http_server) guard_http_server_wrap(guarded);
+    guarded->inner_authenticator = authenticator;
+    if (authenticator) guard_authenticator_wrap(guarded);
     if (http)
         guarded->http =
             (tn_http_client_draft){sizeof(tn_http_client_draft), http->send ? guarded_http_send : NULL,

@@ -1,6 +1,6 @@
 /*
- * guard_server.c - HTTP in check mode: tenon.server as a plugin with routes gets it, and tenon.http_server as the host
- * gets it from the plugin with the sockets.
+ * guard_server.c - HTTP in check mode: tenon.server as a plugin with routes gets it, and tenon.http_server and
+ * tenon.authenticator as the host gets them from the plugins with the sockets and the users.
  */
 #include "adl/value/memory.h"
 #include "host/plugin/conformance/guard_internal.h"
@@ -129,32 +129,33 @@ static int32_t guarded_listen(void *self, tn_value options, tn_http_server_handl
     return status;
 }
 
-#define GUARDED_SERVER(name, parameters, arguments)                                                                    \
+#define GUARDED(of, name, parameters, arguments)                                                                       \
     static int32_t guarded_##name parameters {                                                                         \
         struct guarded *guarded = self, *before = guard_enter(guarded);                                                \
         self = guarded->inner->self;                                                                                   \
-        int32_t status = guarded->inner_http_server->name arguments;                                                   \
+        int32_t status = guarded->inner_##of->name arguments;                                                          \
         guard_leave(before);                                                                                           \
         return status;                                                                                                 \
     }
 
-GUARDED_SERVER(drain, (void *self, uint64_t listener), (self, listener))
-GUARDED_SERVER(unlisten, (void *self, uint64_t listener), (self, listener))
-GUARDED_SERVER(receive, (void *self, uint64_t request, uint64_t limit), (self, request, limit))
-GUARDED_SERVER(pause, (void *self, uint64_t request), (self, request))
-GUARDED_SERVER(resume, (void *self, uint64_t request), (self, request))
-GUARDED_SERVER(respond,
-               (void *self, uint64_t request, int32_t status_code, tn_value headers, const void *data, uint64_t length,
-                int32_t more),
-               (self, request, status_code, headers, data, length, more))
-GUARDED_SERVER(write, (void *self, uint64_t request, const void *data, uint64_t length), (self, request, data, length))
-GUARDED_SERVER(finish, (void *self, uint64_t request), (self, request))
-GUARDED_SERVER(accept, (void *self, uint64_t request, tn_value headers), (self, request, headers))
-GUARDED_SERVER(send, (void *self, uint64_t request, const void *data, uint64_t length, int32_t text),
-               (self, request, data, length, text))
-GUARDED_SERVER(close, (void *self, uint64_t request, int32_t code, const char *reason, uint64_t length),
-               (self, request, code, reason, length))
-GUARDED_SERVER(abort, (void *self, uint64_t request), (self, request))
+GUARDED(http_server, drain, (void *self, uint64_t listener), (self, listener))
+GUARDED(http_server, unlisten, (void *self, uint64_t listener), (self, listener))
+GUARDED(http_server, receive, (void *self, uint64_t request, uint64_t limit), (self, request, limit))
+GUARDED(http_server, pause, (void *self, uint64_t request), (self, request))
+GUARDED(http_server, resume, (void *self, uint64_t request), (self, request))
+GUARDED(http_server, respond,
+        (void *self, uint64_t request, int32_t status_code, tn_value headers, const void *data, uint64_t length,
+         int32_t more),
+        (self, request, status_code, headers, data, length, more))
+GUARDED(http_server, write, (void *self, uint64_t request, const void *data, uint64_t length),
+        (self, request, data, length))
+GUARDED(http_server, finish, (void *self, uint64_t request), (self, request))
+GUARDED(http_server, accept, (void *self, uint64_t request, tn_value headers), (self, request, headers))
+GUARDED(http_server, send, (void *self, uint64_t request, const void *data, uint64_t length, int32_t text),
+        (self, request, data, length, text))
+GUARDED(http_server, close, (void *self, uint64_t request, int32_t code, const char *reason, uint64_t length),
+        (self, request, code, reason, length))
+GUARDED(http_server, abort, (void *self, uint64_t request), (self, request))
 
 void guard_http_server_wrap(struct guarded *guarded) {
     guarded->http_server = (tn_http_server_draft){.size = sizeof(tn_http_server_draft),
@@ -171,4 +172,28 @@ void guard_http_server_wrap(struct guarded *guarded) {
                                                   .send = guarded_send,
                                                   .close = guarded_close,
                                                   .abort = guarded_abort};
+}
+
+/* ---- tenon.authenticator ---- */
+
+GUARDED(authenticator, check,
+        (void *self, const char *token, uint64_t length, tn_authenticator_handler handler, void *user,
+         uint64_t *number),
+        (self, token, length, handler, user, number))
+GUARDED(authenticator, cancel, (void *self, uint64_t number), (self, number))
+
+static tn_value guarded_issuers(void *self) {
+    struct guarded *guarded = self, *before = guard_enter(guarded);
+    tn_value issuers = guarded->inner_authenticator->issuers(guarded->inner->self);
+    if (issuers) guard_drop_reference(issuers);
+    guard_leave(before);
+    return issuers;
+}
+
+void guard_authenticator_wrap(struct guarded *guarded) {
+    const tn_authenticator_draft *inner = guarded->inner_authenticator;
+    guarded->authenticator = (tn_authenticator_draft){.size = sizeof(tn_authenticator_draft),
+                                                      .check = inner->check ? guarded_check : NULL,
+                                                      .cancel = inner->cancel ? guarded_cancel : NULL,
+                                                      .issuers = inner->issuers ? guarded_issuers : NULL};
 }

@@ -14,6 +14,7 @@
 #include "host/data/access/access_keys.h"
 #include "host/data/access/access_secret.h"
 #include "host/server/server.h"
+#include "host/server/web/access_users.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ struct access {
     struct loop_timer timer;
     struct access_poll *poll; /* the request to the store that is open; or NULL */
     bool is_warned;           /* that the store is unavailable */
+    struct access_users *users;
 };
 
 /* A request to the store, which can outlive the access. */
@@ -258,6 +260,12 @@ struct access *access_new(struct server *server, char **generated, struct error 
     access->limits = limits ? value_ref(limits) : value_object();
     access_replace(access, loaded);
     value_unref(loaded);
+    access->users =
+        access_users_new(server, value_get(config_serve(host_config(host)), "authenticators"), access->limits, error);
+    if (!access->users) {
+        access_free(access);
+        return NULL;
+    }
     if (generated && access_is_empty(access)) *generated = access_generate(access);
     poll_again(access);
     return access;
@@ -270,6 +278,7 @@ void access_free(struct access *access) {
     for (size_t i = 0; i < access->count; i++) entry_free(access->entries[i]);
     mem_free((void *)access->entries);
     mem_free((void *)access->by_name);
+    access_users_free(access->users);
     value_unref(access->limits);
     mem_free(access);
 }
@@ -277,14 +286,29 @@ void access_free(struct access *access) {
 bool access_is_empty(const struct access *access) {
     for (size_t i = 0; i < access->count; i++)
         if (entry_is_valid(access, access->entries[i])) return false;
-    return true;
+    return access_users_is_empty(access->users);
 }
+
+tn_value access_issuers(const struct access *access) { return access_users_issuers(access->users); }
 
 const struct access_key *access_check(const struct access *access, const char *text, size_t length) {
     unsigned char hash[ACCESS_HASH_BYTES];
     access_secret_hash(text, length, hash);
     const struct access_entry *entry = lookup_hash(access, hash);
-    return entry && entry_is_valid(access, entry) ? &entry->key : NULL;
+    if (!entry) return access_users_check(access->users, hash);
+    return entry_is_valid(access, entry) ? &entry->key : NULL;
+}
+
+struct access_wait *access_ask(const struct access *access, const char *text, size_t length, access_done *done,
+                               void *user) {
+    return access_users_ask(access->users, text, length, done, user);
+}
+
+const struct access_key *access_find_same(const struct access *access, const struct access_key *like) {
+    const struct access_key *key = access_find(access, like->name);
+    if (!key) return access_users_find(access->users, like);
+    bool same_owner = key->owner && like->owner ? strcmp(key->owner, like->owner) == 0 : key->owner == like->owner;
+    return key->scope == like->scope && same_owner ? key : NULL;
 }
 
 const struct access_key *access_find(const struct access *access, const char *name) {

@@ -7,6 +7,7 @@
 #include "host/base/container_of.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/server/server.h"
+#include "host/server/web/web_budget.h"
 #include "host/server/web/web_internal.h"
 #include <string.h>
 
@@ -61,6 +62,7 @@ struct web *web_new(struct server *server, const struct web_options *options, st
         return NULL;
     }
     web->limits = web_limits_new(server);
+    web->budget = web_budget_new(server, web->limits);
     web_add_builtin(web);
     web_set_routes(web, true);
     return web;
@@ -118,6 +120,7 @@ void web_free(struct web *web) {
     loop_timer_stop(web->loop, &web->tick);
     web_callers_end(web, NULL);
     web_builtin_free(web);
+    web_budget_free(web->budget);
     web_limits_free(web->limits);
     web_routes_finish(&web->routes);
     web_log_free(web->log);

@@ -1,12 +1,11 @@
 /*
  * web_check.c - what is checked before a plugin gets a request, in this order: the path and its route, the host,
- * whether the server takes requests, the page's origin, the key and its scope, the key's limits, the body.
+ * whether the server takes requests, the page's origin, the key and its scope, the key's limits (web_key.c), the body.
  *
  * The route is looked up first, so that the plugin of the route can word a refusal.
  */
 #include "adl/value/memory.h"
 #include "host/plugin/registry/plugin.h"
-#include "host/server/method.h"
 #include "host/server/web/web_internal.h"
 #include "host/server/web/web_query.h"
 #include <stdio.h>
@@ -143,85 +142,11 @@ static bool check_room(struct web_request *request) {
     const struct web *web = request->web;
     if (request->route->answer) return true;
     if (web->draining)
-        web_refuse_format(request, 503, "DRAINING", "the server is about to end; try again later");
+        web_refuse_drain(request);
     else if (web->open > web->open_max)
         web_refuse_format(request, 503, "LIMIT",
                           "the server has %zu open requests, which is the limit; try again later", web->open_max);
     return !request->responded;
-}
-
-/* ---- Keys ---- */
-
-/* The text after "Bearer ", or NULL. */
-static const char *bearer(const struct web_request *request) {
-    const char *text = header(request, "authorization");
-    if (!text || strncasecmp(text, "bearer ", 7) != 0) return NULL;
-    text += 7;
-    return text + strspn(text, " ");
-}
-
-static const struct access_key *key_of(const struct web_request *request, bool *given) {
-    const char *texts[] = {bearer(request), header(request, "x-api-key")};
-    const struct access_key *key = NULL;
-    for (size_t i = 0; i < 2 && !key; i++) {
-        if (!texts[i]) continue;
-        *given = true;
-        key = access_check(request->web->access, texts[i], strlen(texts[i]));
-    }
-    return key;
-}
-
-static void refuse_key(struct web_request *request, bool given) {
-    struct web_refusal refusal = {.status = 401, .code = "UNAUTHORIZED"};
-    bool query = web_query_has_key(text_of(request->head, "query"));
-    refusal.headers[0][0] = "WWW-Authenticate";
-    refusal.headers[0][1] = given ? "Bearer realm=\"tenon\", error=\"invalid_token\"" : "Bearer realm=\"tenon\"";
-    refusal.message =
-        given   ? "the key is not known, or it was revoked or has expired"
-        : query ? "a key in a URL is not accepted, because URLs are logged; send it as `Authorization: Bearer KEY`"
-                : "a key is needed: send it as `Authorization: Bearer KEY` or `x-api-key: KEY`";
-    web_refuse(request, &refusal);
-}
-
-static bool check_limits(struct web_request *request, const struct access_key *key) {
-    int64_t retry_s = 1;
-    const char *what = NULL;
-    request->use = web_limits_use(request->web->limits, key->name);
-    size_t share = request->web->open_max - request->web->open_max / 4; /* one key cannot use the whole server */
-    request->counted = key_use_begin(request->use, key->limits, share, &retry_s, &what);
-    if (!request->counted)
-        web_refuse_format(request, 429, "RATE_LIMITED", "the limit of %s is reached; try again in %lld s", what,
-                          (long long)retry_s);
-    return request->counted;
-}
-
-/* Sets `caller` of the event. */
-static bool check_key(struct web_request *request) {
-    const struct web_route *route = request->route;
-    bool given = false, open = route->scope == WEB_SCOPE_NONE;
-    const struct access_key *key = route->plugin ? key_of(request, &given) : NULL;
-    if (!key) {
-        if (!open) refuse_key(request, given);
-        return open;
-    }
-    request->key = mem_text(key->name);
-    if (!open && (int)key->scope < route->scope) {
-        web_refuse_format(request, 403, "FORBIDDEN", "the path needs a key with the scope `%s`; this key has `%s`",
-                          method_scope_name((enum method_scope)route->scope), method_scope_name(key->scope));
-        return false;
-    }
-    if (!check_limits(request, key)) return false;
-    uint64_t number = web_caller_number(request->web, route->plugin, key);
-    if (!number) {
-        web_refuse_format(request, 503, "LIMIT", "the server acts for %u keys, which is the limit", WEB_CALLERS_MAX);
-        return false;
-    }
-    tn_value caller = value_set_take(value_object_reserve(4), "number", value_int((int64_t)number));
-    caller = value_set_take(caller, "name", value_text(key->name));
-    if (key->owner) caller = value_set_take(caller, "owner", value_text(key->owner));
-    caller = value_set_take(caller, "scope", value_text(method_scope_name(key->scope)));
-    request->event = value_set_take(request->event, "caller", caller);
-    return true;
 }
 
 /* ---- The request as the plugin gets it ---- */
@@ -254,6 +179,9 @@ static void event_begin(struct web_request *request, const struct web_path *path
     event = value_set_take(event, "query", query);
     event = value_set_take(
         event, "origin", value_format("%s://%s", secure && value_to_bool(secure) ? "https" : "http", host ? host : ""));
+    tn_value issuers = access_issuers(request->web->access);
+    if (issuers && request->route->scope == WEB_SCOPE_NONE)
+        event = value_set_take(event, "issuers", value_ref(issuers));
     request->event = event;
 }
 
@@ -268,10 +196,15 @@ static bool check_head(struct web_request *request, const struct web_path *path)
                           WEB_QUERY_MAX);
         return false;
     }
+    if (!is_upgrade(request)) web_socket_forget_key(request);
     event_begin(request, path, query);
-    if (!check_key(request)) return false;
+    return web_check_key(request) && web_check_rest(request);
+}
+
+bool web_check_rest(struct web_request *request) {
     request->event = value_set_take(request->event, "headers", web_shown_headers(request, request->key != NULL));
     request->upgrade = is_upgrade(request);
+    web_socket_forget_key(request);
     return web_check_body(request);
 }
 
@@ -282,6 +215,7 @@ bool web_request_check(struct web_request *request) {
     if (body) (void)value_as_int(body, &length);
     request->length = length;
     request->head_only = strcmp(text_of(request->head, "method"), "HEAD") == 0;
+    web_socket_take_key(request);
     bool valid = web_path_read(&path, text_of(request->head, "path"));
     if (!valid)
         web_refuse_format(request, 400, "INVALID_INPUT",

@@ -59,9 +59,11 @@ struct web_request {
     struct buffer body;        /* what has arrived of a body that is given as a whole */
     int64_t length, limit;     /* of the body: as declared (-1: unknown); allowed */
     char id[WEB_ID_TEXT];
-    char *key;           /* name of the key; NULL: none */
-    struct key_use *use; /* of the key; NULL: none */
-    char *origin;        /* for Access-Control-Allow-Origin; NULL: none */
+    char *key;                /* name of the key; NULL: none */
+    char *socket_key;         /* that a page has sent as a subprotocol, until it was checked; or NULL */
+    struct access_wait *wait; /* authenticators are asked who it is; NULL: they are not */
+    struct key_use *use;      /* of the key; NULL: none */
+    char *origin;             /* for Access-Control-Allow-Origin; NULL: none */
     struct web_request *stream_next,
         **stream_link;           /* event streams, for keep-alive; the link is NULL for other requests */
     struct loop_work later;      /* reports TN_SERVER_DRAIN */
@@ -71,6 +73,7 @@ struct web_request {
     int status;                  /* of the response; 0 before it */
     bool head_only;              /* HEAD: what the plugin writes is dropped */
     bool upgrade;                /* it may be accepted as a WebSocket */
+    bool keyed_socket;           /* socket_key was checked */
     bool refusing, responded, streams, finished, upgraded, full, aborted, drained, counted, json;
     const char *reason; /* why the host has ended it; NULL: it has not */
     const char *code;   /* of a refusal, for the log; NULL */
@@ -94,6 +97,7 @@ struct web {
     struct web_origin origin;
     struct web_log *log;
     struct web_limits *limits;
+    struct web_budget *budget;
     tn_value config, listen; /* the section `serve`, or NULL; limits of http_server.h */
     struct web_request **buckets;
     size_t bucket_count, open, open_max;
@@ -122,8 +126,17 @@ void web_requests_end(struct web *web, const struct plugin *plugin);
 void web_requests_drain(struct web *web);
 void web_requests_free(struct web *web);
 
-/* web_check.c: everything that is checked before the plugin gets a request. False: it was refused. */
+/*
+ * web_check.c: everything that is checked before the plugin gets a request. False: it was refused, or it is not known
+ * yet who it is: then web_request_admit is called later.
+ */
 bool web_request_check(struct web_request *request);
+/* web_request.c: it has passed the checks; its body is received, or the plugin called. */
+void web_request_admit(struct web_request *request);
+/* web_key.c: sets `caller` of the event. False: it was refused, or an authenticator is asked. */
+bool web_check_key(struct web_request *request);
+/* web_check.c: the checks after web_check_key. */
+bool web_check_rest(struct web_request *request);
 /* The headers for a plugin, a new reference; `keyless`: without those that have a key. */
 tn_value web_shown_headers(const struct web_request *request, bool keyless);
 /* Calls the plugin, or answers a route of the host itself. */
@@ -135,6 +148,7 @@ bool web_request_take_body(struct web_request *request);
 
 /* web_refuse.c */
 void web_refuse(struct web_request *request, const struct web_refusal *refusal);
+void web_refuse_drain(struct web_request *request);
 void web_refuse_format(struct web_request *request, int status, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -153,6 +167,9 @@ tn_value web_push_header(tn_value headers, const char *name, const char *text);
 void web_keep_streams_alive(struct web *web);
 
 /* web_socket.c */
+/* Sets socket_key if a subprotocol is a key, and removes it from the header. */
+void web_socket_take_key(struct web_request *request);
+void web_socket_forget_key(struct web_request *request);
 int32_t web_accept(struct web_request *request, const char *protocol);
 int32_t web_send(struct web_request *request, tn_value message);
 int32_t web_close(struct web_request *request, int32_t code, const char *reason);

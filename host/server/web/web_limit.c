@@ -4,7 +4,6 @@
  * The usage in the report of a run is that of its whole thread. So for each thread is kept what was counted of it, and
  * only the rest is added. A thread that the host has not seen before is counted as a whole.
  */
-#include "host/server/web/web_limit.h"
 #include "adl/value/memory.h"
 #include "host/base/loop.h"
 #include "host/plugin/call/call.h"
@@ -12,61 +11,22 @@
 #include "host/server/client.h"
 #include "host/server/method_call.h"
 #include "host/server/server.h"
+#include "host/server/web/web_limit_internal.h"
 #include <string.h>
 
-#define BUCKETS   1024u
 #define DAY_MS    ((int64_t)24 * 60 * 60 * 1000)
 #define MINUTE_MS 60000
-
-struct key_use {
-    struct key_use *next; /* in its bucket */
-    struct web_limits *limits;
-    char *key;
-    uint32_t open, runs; /* open requests; active runs, with those that are being started */
-    double permits;      /* of requests_per_minute: what is left */
-    int64_t permits_ms;  /* when `permits` was true */
-    int64_t day;         /* of the numbers below */
-    int64_t tokens;
-    double cost;
-    int64_t bodies;    /* bytes of bodies that are being received */
-    uint64_t requests; /* since the start of the host */
-    int64_t retry_ms;  /* of the last refusal */
-};
-
-/* What was counted of a thread, or of a run without a thread. */
-struct counted {
-    struct counted *next, *older, *newer;
-    char *id;
-    int64_t tokens;
-    double cost;
-};
-
-/* An active run of a key. */
-struct key_run {
-    struct key_run *next, **link;
-    struct key_use *use;
-    struct call *call; /* run/wait */
-    tn_value params;
-};
-
-struct web_limits {
-    struct server *server;
-    struct client *client; /* calls run/wait */
-    struct key_use *uses[BUCKETS];
-    size_t use_count;
-    struct counted *counted[BUCKETS], *newest, *oldest;
-    size_t counted_count;
-    struct key_run *runs;
-};
 
 /* FNV-1a. */
 static size_t bucket_of(const char *text) {
     uint32_t hash = 2166136261u;
     for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 16777619u;
-    return hash % BUCKETS;
+    return hash % LIMIT_BUCKETS;
 }
 
 static int64_t wall_ms(const struct web_limits *limits) { return loop_wall_ms(server_loop(limits->server)); }
+
+int64_t web_limits_today(const struct web_limits *limits) { return wall_ms(limits) / DAY_MS; }
 
 /* ---- Keys ---- */
 
@@ -87,8 +47,8 @@ static void use_free(struct web_limits *limits, struct key_use **link) {
 
 /* Forgets keys that have used nothing today. */
 static void uses_sweep(struct web_limits *limits) {
-    int64_t day = wall_ms(limits) / DAY_MS;
-    for (size_t i = 0; i < BUCKETS; i++)
+    int64_t day = web_limits_today(limits);
+    for (size_t i = 0; i < LIMIT_BUCKETS; i++)
         for (struct key_use **link = &limits->uses[i]; *link;) {
             const struct key_use *use = *link;
             if (use->open || use->runs || (use->day == day && (use->tokens || use->cost > 0)))
@@ -121,12 +81,12 @@ static double limit_of(tn_value limits, const char *name) {
     return limit && value_is_number(limit) ? value_to_double(limit) : -1;
 }
 
-static void day_begin(struct key_use *use) {
-    int64_t day = wall_ms(use->limits) / DAY_MS;
+void key_use_begin_day(struct key_use *use) {
+    int64_t day = web_limits_today(use->limits);
     if (use->day == day) return;
     use->day = day;
-    use->tokens = 0;
-    use->cost = 0;
+    use->tokens = use->unsaved.tokens = use->saving.tokens = 0;
+    use->cost = use->unsaved.cost = use->saving.cost = 0;
 }
 
 static bool use_refuse(struct key_use *use, int64_t retry_ms, const char **what, const char *text) {
@@ -196,7 +156,8 @@ int32_t key_use_check(struct key_use *use, tn_value limits, const struct method 
     double runs = limit_of(limits, "runs"), tokens = limit_of(limits, "tokens_per_day");
     double cost = limit_of(limits, "cost_per_day");
     if (!starts_run(method)) return TN_OK;
-    day_begin(use);
+    key_use_begin_day(use);
+    use->has_budget = tokens >= 0 || cost >= 0;
     int64_t tomorrow_ms = (use->day + 1) * DAY_MS - wall_ms(use->limits);
     if (runs >= 0 && use->runs >= runs) return run_refuse(use, 1000, "RATE_LIMITED", "active runs", runs, error);
     if (tokens >= 0 && (double)use->tokens >= tokens)
@@ -243,8 +204,7 @@ static void counted_free(struct counted *counted) {
     mem_free(counted);
 }
 
-/* It becomes the newest. */
-static struct counted *counted_of(struct web_limits *limits, const char *id) {
+struct counted *web_limits_counted(struct web_limits *limits, const char *id) {
     struct counted *counted = limits->counted[bucket_of(id)];
     while (counted && strcmp(counted->id, id) != 0) counted = counted->next;
     if (counted) {
@@ -270,20 +230,28 @@ static int64_t tokens_of(tn_value usage) {
     return input + output;
 }
 
+static void use_add(struct key_use *use, int64_t tokens, double cost) {
+    use->tokens += tokens;
+    use->cost += cost;
+    use->unsaved.tokens += tokens;
+    use->unsaved.cost += cost;
+}
+
 /* `run`: as `Run` in methods/run.yaml. */
 static void usage_count(struct key_use *use, tn_value run) {
-    tn_value usage = value_get(value_get(run, "report"), "usage"), id = value_get(run, "thread_id");
-    if (!id) id = value_get(run, "run_id");
+    tn_value usage = value_get(value_get(run, "report"), "usage"), thread = value_get(run, "thread_id");
+    tn_value id = thread ? thread : value_get(run, "run_id");
     if (!usage || !id) return;
-    struct counted *counted = counted_of(use->limits, value_chars(id, NULL));
+    struct counted *counted = web_limits_counted(use->limits, value_chars(id, NULL));
     tn_value price = value_get(usage, "cost");
     int64_t tokens = tokens_of(usage);
     double cost = price && value_is_number(price) ? value_to_double(price) : 0;
-    day_begin(use);
-    if (tokens > counted->tokens) use->tokens += tokens - counted->tokens;
-    if (cost > counted->cost) use->cost += cost - counted->cost;
+    key_use_begin_day(use);
+    if (tokens > counted->tokens) use_add(use, tokens - counted->tokens, 0);
+    if (cost > counted->cost) use_add(use, 0, cost - counted->cost);
     counted->tokens = tokens;
     counted->cost = cost;
+    counted->unsaved = thread && use->has_budget; /* a run without a thread does not survive the host */
 }
 
 static void run_free(struct key_run *run) {
@@ -348,7 +316,7 @@ void web_limits_free(struct web_limits *limits) {
         call_cancel(run->call);
     }
     (void)loop_run(server_loop(limits->server), has_no_run, limits);
-    for (size_t i = 0; i < BUCKETS; i++)
+    for (size_t i = 0; i < LIMIT_BUCKETS; i++)
         while (limits->uses[i]) use_free(limits, &limits->uses[i]);
     while (limits->oldest) {
         struct counted *oldest = limits->oldest;

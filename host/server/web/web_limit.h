@@ -1,7 +1,8 @@
 /*
  * web_limit.h - what each key has used: requests, open requests, active runs, tokens and cost.
  *
- * The numbers are in memory and begin at 0 with the host. A day is one of UTC. The limits of a key are an object:
+ * The numbers are in memory. Tokens and cost of a day are those of the store, too, if a key has a limit of them
+ * (web_budget.h). A day is one of UTC. The limits of a key are an object:
  * requests_per_minute, runs, tokens_per_day, cost_per_day; without a member there is no limit of that kind.
  *
  *     struct key_use *use = web_limits_use(limits, "ada");
@@ -28,6 +29,7 @@ struct web_limits;
 
 #define WEB_KEYS_MAX    20000u /* keys whose use is kept; those without use are forgotten first */
 #define WEB_THREADS_MAX 10000u /* threads and runs of which is known what was counted; the oldest are forgotten */
+#define WEB_SAVED_MAX   1000u  /* threads that are written at once; the others follow */
 
 struct web_limits *web_limits_new(struct server *server);
 void web_limits_free(struct web_limits *limits); /* ends its waits for runs; NULL is allowed */
@@ -51,6 +53,16 @@ int32_t key_use_check(struct key_use *use, tn_value limits, const struct method 
 /* After a method that key_use_check has allowed, for the key's owner (or NULL); `result` is NULL if it has failed. */
 void key_use_done(struct key_use *use, const char *owner, const struct method *method, tn_value params,
                   tn_value result);
+/*
+ * As access_use_add takes it: what keys with limits per day have used on *day since it was asked last, and what was
+ * counted of their threads; a new reference. NULL: nothing. Then call web_limits_saved, with what access_use_add has
+ * written; NULL: nothing.
+ */
+tn_value web_limits_unsaved(struct web_limits *limits, int64_t *day);
+void web_limits_saved(struct web_limits *limits, int64_t day, tn_value saved);
+void web_limits_load(struct web_limits *limits, int64_t day, tn_value saved); /* as access_use_load returns it */
+int64_t web_limits_today(const struct web_limits *limits);
+
 tn_value key_use_describe(const struct key_use *use); /* {requests, open, runs, tokens, cost}, for tests; new */
 
 #endif

@@ -80,3 +80,7 @@ void web_refuse_format(struct web_request *request, int status, const char *code
     }
     web_refuse(request, &refusal);
 }
+
+void web_refuse_drain(struct web_request *request) {
+    web_refuse_format(request, 503, "DRAINING", "the server is about to end; try again later");
+}

@@ -91,11 +91,13 @@ static void request_free(struct web_request *request) {
     request_release_body(request);
     buffer_finish(&request->body);
     loop_undefer(web->loop, &request->later);
+    access_wait_cancel(request->wait);
     if (request->counted) key_use_end(request->use);
     web_route_unref(request->route);
     value_unref(request->head);
     value_unref(request->event);
     value_unref(request->refusal);
+    web_socket_forget_key(request);
     mem_free(request->key);
     mem_free(request->origin);
     mem_free(request);
@@ -114,10 +116,15 @@ void web_request_deliver(struct web_request *request, int32_t event, tn_value va
 /* Work that a function of tenon.server has left, because it must not call the handler. */
 static void request_on_later(struct loop_work *work) {
     struct web_request *request = CONTAINER_OF(work, struct web_request, later);
-    if (request->web->draining && !request->drained) {
-        request->drained = true;
-        web_request_deliver(request, TN_SERVER_DRAIN, NULL);
+    if (!request->web->draining || request->drained) return;
+    request->drained = true;
+    if (request->wait) { /* an authenticator may need longer than the drain */
+        access_wait_cancel(request->wait);
+        request->wait = NULL;
+        web_refuse_drain(request);
+        return;
     }
+    web_request_deliver(request, TN_SERVER_DRAIN, NULL);
 }
 
 static void request_on_body(struct web_request *request, tn_value bytes) {
@@ -227,7 +234,11 @@ static void request_begin(struct web *web, uint64_t number, tn_value head) {
     struct web_request *request = request_new(web, number, head);
     tn_value given = value_get(value_get(head, "headers"), "x-request-id");
     web_log_id(given && value_is(given, TN_STRING) ? value_chars(given, NULL) : NULL, request->id);
-    if (!web_request_check(request)) return;
+    if (web_request_check(request)) web_request_admit(request);
+}
+
+void web_request_admit(struct web_request *request) {
+    const struct web *web = request->web;
     if (request->route->streams || request->length == 0) {
         web_request_open(request);
         if (request->length == 0 && request->route->streams && !request->responded)
@@ -235,7 +246,8 @@ static void request_begin(struct web *web, uint64_t number, tn_value head) {
         if (request->responded || request->length == 0) return;
     }
     /* A little more than what is allowed, so that this room sees it, and refuses it in the form of the protocol. */
-    (void)web->provider.vtable->receive(web->provider.self, number, (uint64_t)request->limit + WEB_BODY_DEFAULT);
+    (void)web->provider.vtable->receive(web->provider.self, request->number,
+                                        (uint64_t)request->limit + WEB_BODY_DEFAULT);
 }
 
 void web_on_http(void *user, uint64_t number, int32_t event, tn_value value) {

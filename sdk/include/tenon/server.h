@@ -33,7 +33,8 @@
  *                      caller?: {number, name, owner, scope}, body? bytes, json?}: first, and once. `id` names the
  *                      request in the log. `json` is the body if its type is JSON; malformed JSON was refused with 400.
  *                      `caller` is absent only with the scope "none"
- *                      `body` is absent then. `headers` do not contain the key
+ *                      `body` is absent then. With that scope there is issuers? [TEXT, …]: the OAuth issuers whose
+ *                      tokens the host accepts (`serve: {authenticators}`). `headers` do not contain the key
  *   TN_SERVER_BODY     bytes, with body.stream: the next part; TN_SERVER_BODY_END: NULL
  *   TN_SERVER_ROOM     NULL: after TN_SERVER_FULL, the client has taken what waited; write more
  *   TN_SERVER_MESSAGE  TEXT or bytes: a WebSocket message
@@ -115,7 +116,10 @@ typedef struct tn_server_draft {
     int32_t TN_FN(abort)(const tn_host *host, uint64_t request);
     /* No BODY and no MESSAGE until flow(…, 1). */
     int32_t TN_FN(flow)(const tn_host *host, uint64_t request, int32_t on);
-    /* Completes an upgrade; `protocol` is one that the client has offered, or NULL. */
+    /*
+     * Completes an upgrade; `protocol` is one that the client has offered, or NULL. Pages send their key as one, which
+     * is not in `headers`; then the host selects `tenon` for NULL, because pages need one.
+     */
     int32_t TN_FN(accept)(const tn_host *host, uint64_t request, const char *protocol);
     /* A WebSocket message: TEXT or bytes. TN_OK or TN_SERVER_FULL. */
     int32_t TN_FN(send)(const tn_host *host, uint64_t request, tn_value message);
@@ -123,9 +127,9 @@ typedef struct tn_server_draft {
     /*
      * As tn_host_1.request and subscribe, for the user `caller`, a `number` of a request's `caller`. cancel, pause,
      * resume and unsubscribe of tn_host_1 take the numbers that these return. The plugin's effects must allow the
-     * method. A caller may be used until the plugin ends, also after the request; when its key is revoked, calls fail
-     * with PERMISSION_DENIED. What a method starts has the rights that the operator gave to the graph, not those of
-     * this plugin. TN_STALE: no such caller.
+     * method. A caller may be used until the plugin ends, also after the request; when its key is revoked or
+     * has expired, calls other than run/cancel fail with PERMISSION_DENIED. What a method starts has the rights that
+     * the operator gave to the graph, not those of this plugin. TN_STALE: no such caller.
      */
     int32_t TN_FN(request_as)(const tn_host *host, uint64_t caller, const char *method, uint64_t length,
                               tn_value params, tn_host_handler handler, void *user, uint64_t *request);

@@ -1,10 +1,14 @@
 # Every route of every protocol with a wrong key, a key of too small a scope, and the key of another user. Check mode
 # watches the plugins.
-for plugin in serve sqlite openai_server ai_sdk mcp_server rest_server ag_ui session_server langgraph_server; do
+for plugin in serve sqlite openai_server ai_sdk mcp_server rest_server ag_ui session_server langgraph_server a2a_server http; do
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
 done
 command -v python3 >/dev/null || skips "python3 is not installed"
-printf 'store: {use: sqlite, path: store.db}\nserve: {port: 0, log: false}\n' >tenon.yaml
+cat >tenon.yaml <<'END_OF_FILE'
+store: {use: sqlite, path: store.db}
+serve: {port: 0, log: false}
+plugins: {config: {tenon.a2a_server: {push: {allow: [https://127.0.0.1:9]}}}}
+END_OF_FILE
 ada=$("$TENON" key create ada) bob=$("$TENON" key create bob) reader=$("$TENON" key create reader --scope read --owner ada)
 "$TENON" serve --check-plugins "$SOURCE/tests/protocols/graphs/"{long,slow,question}.yaml >web.out 2>web.err &
 host=$!

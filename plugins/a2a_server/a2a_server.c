@@ -1,0 +1,348 @@
+/*
+ * a2a_server.c - the plugin `tenon.a2a_server`: routes, the requests that are open, and their answers.
+ */
+#include "push.h"
+
+TN_PLUGIN("tenon.a2a_server", "0.1.0", "Graphs as A2A agents")
+
+static struct a2a *a2a_state; /* between init and deinit */
+
+#define BODY       "{\"refusals\": true, \"body\": {\"max\": 16777216}}"
+#define NOBODY     "{\"refusals\": true}"
+#define SMALL      "{\"refusals\": true, \"body\": {\"max\": 65536}}"
+#define OPTIONAL   "{\"refusals\": true, \"body\": {\"max\": 65536, \"optional\": true}}"
+#define OLD_CONFIG "tasks/pushNotificationConfig/"
+#define CONFIGS    "/a2a/{graph}/tasks/{id}/pushNotificationConfigs"
+
+static const char CANCELS[] = "cancel", SUBSCRIBES[] = "subscribe";
+
+/* How a request without JSON-RPC becomes the parameters of a method. */
+enum source { FROM_RPC, FROM_BODY, FROM_QUERY, FROM_ACTION, CARD };
+
+static const struct route {
+    const char *method, *path, *scope, *more;
+    enum source source;
+    exchange_begin *begin;
+} routes[] = {
+    {"GET", "/.well-known/agent-card.json", "read", NOBODY, CARD, card_begin},
+    {"GET", "/a2a/{graph}/.well-known/agent-card.json", "read", NOBODY, CARD, card_begin},
+    {"GET", "/a2a/{graph}/extendedAgentCard", "read", NOBODY, FROM_QUERY, extended_begin},
+    {"POST", "/a2a/{graph}", "run", BODY, FROM_RPC, NULL},
+    {"POST", "/a2a/{graph}/", "run", BODY, FROM_RPC, NULL}, /* clients that join an empty path to the address */
+    {"POST", "/a2a/{graph}/message:send", "run", BODY, FROM_BODY, send_begin},
+    {"POST", "/a2a/{graph}/message:stream", "run", BODY, FROM_BODY, stream_begin},
+    {"GET", "/a2a/{graph}/tasks", "run", NOBODY, FROM_QUERY, list_begin},
+    {"GET", "/a2a/{graph}/tasks/{id}", "run", NOBODY, FROM_ACTION, get_begin},
+    {"POST", "/a2a/{graph}/tasks/{id}", "run", OPTIONAL, FROM_ACTION, NULL},
+    {"GET", CONFIGS, "run", NOBODY, FROM_QUERY, push_list_begin},
+    {"POST", CONFIGS, "run", SMALL, FROM_BODY, push_create_begin},
+    {"GET", CONFIGS "/{config}", "run", NOBODY, FROM_QUERY, push_get_begin},
+    {"DELETE", CONFIGS "/{config}", "run", OPTIONAL, FROM_QUERY, push_delete_begin},
+};
+
+static const struct rpc_method {
+    const char *name, *old;
+    exchange_begin *begin;
+    tn_value (*from_old)(tn_value params);
+} rpc_methods[] = {
+    {"SendMessage", "message/send", send_begin, wire_params_from_old},
+    {"SendStreamingMessage", "message/stream", stream_begin, wire_params_from_old},
+    {"GetTask", "tasks/get", get_begin, wire_params_from_old},
+    {"ListTasks", "", list_begin, wire_params_from_old},
+    {"CancelTask", "tasks/cancel", cancel_begin, wire_params_from_old},
+    {"SubscribeToTask", "tasks/resubscribe", subscribe_begin, wire_params_from_old},
+    {"CreateTaskPushNotificationConfig", OLD_CONFIG "set", push_create_begin, wire_push_params_from_old},
+    {"GetTaskPushNotificationConfig", OLD_CONFIG "get", push_get_begin, wire_push_params_from_old},
+    {"ListTaskPushNotificationConfigs", OLD_CONFIG "list", push_list_begin, wire_push_params_from_old},
+    {"DeleteTaskPushNotificationConfig", OLD_CONFIG "delete", push_delete_begin, wire_push_params_from_old},
+    {"GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard", extended_begin, wire_params_from_old},
+};
+
+/* ---- Answers ---- */
+
+static void respond_take(struct exchange *exchange, int32_t status, tn_value body) {
+    tn_value response = tn_build("{s:i, s:V}", "status", (int)status, "json", body);
+    if (response != NULL)
+        (void)exchange->a2a->serving.server->respond(tn.host, exchange->number, response);
+    else
+        exchange_abort(exchange);
+    tn_release(response);
+}
+
+/* The value in the version of the client, and for JSON-RPC in its envelope. New. */
+static tn_value outgoing(const struct exchange *exchange, enum a2a_result kind, tn_value value) {
+    tn_value result = exchange->old ? wire_old(kind, value) : tn_retain(value);
+    if (exchange->id == NULL) return result;
+    return tn_build("{s:s, s:v, s:V}", "jsonrpc", "2.0", "id", exchange->id, "result", result);
+}
+
+void exchange_reply(struct exchange *exchange, enum a2a_result kind, tn_value value) {
+    respond_take(exchange, 200, outgoing(exchange, kind, value));
+    tn_release(value);
+}
+
+void exchange_event(struct follower *follower, tn_value event) {
+    struct exchange *exchange = follower->exchange;
+    tn_value sent = tn_build("{s:V}", "data", outgoing(exchange, RESULT_EVENT, event));
+    if (sent != NULL && exchange->a2a->serving.server->event(tn.host, exchange->number, sent) == TN_SERVER_FULL)
+        follower->full = true;
+    tn_release(sent);
+}
+
+void exchange_fail(struct exchange *exchange, enum a2a_kind kind, const char *message) {
+    int32_t status = error_status(kind);
+    bool of_rpc = exchange->id != NULL && status != 401 && status != 403 && status != 429 && status != 503;
+    respond_take(exchange, of_rpc ? 200 : status, error_body(kind, message, exchange->id));
+}
+
+void exchange_fail_of(struct exchange *exchange, tn_value error) {
+    exchange_fail(exchange, error_kind_of(error), tn_get_text(error, "message", "the request has failed"));
+}
+
+void exchange_problem(struct exchange *exchange, const struct a2a_problem *problem) {
+    exchange_fail(exchange, problem->kind, problem->text);
+}
+
+void exchange_abort(struct exchange *exchange) {
+    (void)exchange->a2a->serving.server->abort(tn.host, exchange->number);
+}
+
+/* ---- Requests ---- */
+
+/* Header or query parameter `A2A-Version`; absent or empty is 0.3. False: another version. */
+static bool read_version(struct exchange *exchange, char *text, size_t size) {
+    const char *version = tn_get_text(tn_get(exchange->request, "headers"), "a2a-version", NULL);
+    if (version == NULL) version = tn_get_text(tn_get(exchange->request, "query"), "A2A-Version", "");
+    (void)snprintf(text, size, "%.20s", version);
+    bool is_new = strcmp(text, "1.0") == 0 || strncmp(text, "1.0.", 4) == 0;
+    exchange->old = !is_new;
+    return is_new || *text == '\0' || strcmp(text, "0.3") == 0 || strncmp(text, "0.3.", 4) == 0;
+}
+
+/* The parameters of a query, which are all texts: new. */
+static tn_value query_params(const struct exchange *exchange) {
+    static const char *const numbers[] = {"pageSize", "historyLength"};
+    tn_value query = tn_get(exchange->request, "query"), params = query != NULL ? tn_retain(query) : tn_build("{}");
+    tn_value artifacts = tn_get(query, "includeArtifacts");
+    for (size_t i = 0; params != NULL && i < sizeof numbers / sizeof *numbers; i++) {
+        uint64_t length = 0;
+        const char *chars = tn_chars(tn_get(query, numbers[i]), &length);
+        tn_value number = chars != NULL ? tn_from_json(chars, length) : NULL;
+        if (chars != NULL) params = tn_set_take(params, numbers[i], number != NULL ? number : tn_null());
+    }
+    if (params != NULL && artifacts != NULL)
+        params = tn_set_take(params, "includeArtifacts", tn_bool(serving_is(artifacts, "true")));
+    return params;
+}
+
+static void begin_rpc(struct exchange *exchange, tn_value body, bool version_is_known, const char *version) {
+    tn_value id = tn_get(body, "id"), params = tn_get(body, "params");
+    int32_t kind = tn.value->kind(id);
+    const char *name = tn_get_text(body, "method", NULL);
+    char text[200];
+    exchange->id = kind == TN_STRING || kind == TN_INT ? tn_retain(id) : tn_null();
+    if (body == NULL) {
+        exchange_fail(exchange, A2A_CONTENT_TYPE, "the body must be JSON, with the type application/json");
+        return;
+    }
+    if (name == NULL || !serving_is(tn_get(body, "jsonrpc"), "2.0") ||
+        (params != NULL && tn.value->kind(params) != TN_OBJECT)) {
+        exchange_fail(exchange, A2A_INVALID_REQUEST,
+                      "expected a request of JSON-RPC: {jsonrpc: \"2.0\", id, method, params?: {…}}");
+        return;
+    }
+    if (!version_is_known) {
+        (void)snprintf(text, sizeof text, "A2A-Version: found %.20s, expected 1.0 or 0.3", version);
+        exchange_fail(exchange, A2A_VERSION, text);
+        return;
+    }
+    for (size_t i = 0; i < sizeof rpc_methods / sizeof *rpc_methods; i++) {
+        if (strcmp(exchange->old ? rpc_methods[i].old : rpc_methods[i].name, name) != 0) continue;
+        exchange->params = exchange->old ? rpc_methods[i].from_old(params) : wire_params_named(params);
+        rpc_methods[i].begin(exchange);
+        return;
+    }
+    (void)snprintf(text, sizeof text, "the method %.60s does not exist in A2A %s%s", name,
+                   exchange->old ? "0.3" : "1.0",
+                   exchange->old ? "; a client of 1.0 sends the header A2A-Version: 1.0" : "");
+    exchange_fail(exchange, A2A_NO_METHOD, text);
+}
+
+/* `/tasks/ID`, `/tasks/ID:cancel` and `/tasks/ID:subscribe`. */
+static void begin_action(struct exchange *exchange, const struct route *route) {
+    tn_value id = tn_get(tn_get(exchange->request, "params"), "id");
+    uint64_t length = 0;
+    const char *chars = tn_chars(id, &length), *colon = chars != NULL ? strrchr(chars, ':') : NULL;
+    const char *action = colon != NULL ? colon + 1 : "";
+    bool gets = route->begin != NULL;
+    exchange_begin *begin = strcmp(action, SUBSCRIBES) == 0         ? subscribe_begin
+                            : strcmp(action, CANCELS) == 0 && !gets ? cancel_begin
+                                                                    : route->begin;
+    if (begin == NULL) {
+        exchange_fail(exchange, A2A_NO_METHOD, "expected /tasks/ID:cancel or /tasks/ID:subscribe");
+        return;
+    }
+    if (begin != route->begin) length = (uint64_t)(colon - chars);
+    exchange->params = tn_set_take(query_params(exchange), "id", tn_text_n(chars, length));
+    begin(exchange);
+}
+
+static void exchange_start(struct exchange *exchange, const struct route *route) {
+    char version[24], text[120];
+    tn_value body = tn_get(exchange->request, "json");
+    bool known = read_version(exchange, version, sizeof version);
+    exchange->graph = tn_get_text(tn_get(exchange->request, "params"), "graph", NULL);
+    if (route->source == CARD) {
+        route->begin(exchange);
+    } else if (route->source == FROM_RPC) {
+        begin_rpc(exchange, body, known, version);
+    } else if (!known || exchange->old) {
+        exchange->old = false;
+        (void)snprintf(text, sizeof text, "A2A-Version: found %.20s, expected 1.0; 0.3 is served as JSON-RPC",
+                       *version != '\0' ? version : "none, which means 0.3");
+        exchange_fail(exchange, A2A_VERSION, text);
+    } else if (route->source == FROM_BODY && tn.value->kind(body) != TN_OBJECT) {
+        exchange_fail(exchange, body == NULL ? A2A_CONTENT_TYPE : A2A_INVALID_PARAMS,
+                      "the body must be an object as JSON, with the type application/json");
+    } else if (route->source == FROM_ACTION) {
+        begin_action(exchange, route);
+    } else {
+        exchange->params = route->source == FROM_BODY ? wire_params_named(body) : query_params(exchange);
+        route->begin(exchange);
+    }
+}
+
+/* ---- Exchanges ---- */
+
+static struct exchange **exchange_at(struct a2a *a2a, uint64_t number) {
+    struct exchange **at = &a2a->exchanges[number % (sizeof a2a->exchanges / sizeof *a2a->exchanges)];
+    while (*at != NULL && (*at)->number != number) at = &(*at)->next;
+    return at;
+}
+
+static void exchange_free(struct exchange *exchange) {
+    list_drop(exchange);
+    tn_release(exchange->request);
+    tn_release(exchange->id);
+    tn_release(exchange->params);
+    serving_free(exchange->owner);
+    serving_free(exchange);
+}
+
+static struct exchange *exchange_new(struct a2a *a2a, uint64_t number, tn_value request) {
+    struct exchange *exchange = serving_alloc(sizeof *exchange);
+    if (exchange == NULL) return NULL;
+    exchange->a2a = a2a;
+    exchange->number = number;
+    exchange->caller = serving_caller(request);
+    exchange->owner = serving_text_copy(tn_get_text(tn_get(request, "caller"), "owner", ""));
+    exchange->request = tn_retain(request);
+    if (exchange->owner != NULL) return exchange;
+    exchange_free(exchange);
+    return NULL;
+}
+
+/* The host's refusals. A JSON-RPC request gets an answer of JSON-RPC. */
+static void refuse(const struct route *route, uint64_t number, tn_value refused) {
+    int32_t status = (int32_t)tn_get_int(refused, "status", 500);
+    tn_value id = tn_get(tn_get(refused, "json"), "id"), of_rpc = NULL;
+    enum a2a_kind kind = status == 400 && route->source == FROM_RPC ? A2A_PARSE : error_kind_of_status(status);
+    if (route->source == FROM_RPC)
+        of_rpc = tn.value->kind(id) == TN_STRING || tn.value->kind(id) == TN_INT ? tn_retain(id) : tn_null();
+    tn_value response = tn_build("{s:i, s:V}", "status", (int)status, "json",
+                                 error_body(kind, tn_get_text(refused, "message", "the request was refused"), of_rpc));
+    (void)a2a_state->serving.server->respond(tn.host, number, response);
+    tn_release(response);
+    tn_release(of_rpc);
+}
+
+static void TN_ABI on_request(void *user, uint64_t number, int32_t event, tn_value value) {
+    const struct route *route = user;
+    struct a2a *a2a = a2a_state;
+    struct exchange **at, *exchange;
+    if (a2a == NULL) return;
+    if (event == TN_SERVER_REFUSED) {
+        refuse(route, number, value);
+        return;
+    }
+    at = exchange_at(a2a, number);
+    exchange = *at;
+    if (event == TN_SERVER_REQUEST && exchange == NULL) {
+        exchange = *at = exchange_new(a2a, number, value);
+        if (exchange != NULL)
+            exchange_start(exchange, route);
+        else
+            (void)a2a->serving.server->abort(tn.host, number);
+        return;
+    }
+    if (exchange == NULL) return;
+    if (event == TN_SERVER_CLOSED) *at = exchange->next;
+    if (exchange->on_event != NULL) exchange->on_event(exchange, event);
+    if (event == TN_SERVER_CLOSED) exchange_free(exchange);
+}
+
+/* ---- The plugin ---- */
+
+/* Without `push: {allow}` there are no notifications. */
+static void read_push(struct a2a *a2a, tn_value config) {
+    tn_value allow = tn_get(tn_get(config, "push"), "allow"), kept = NULL;
+    struct tn_text_buffer text = TN_TEXT_BUFFER(1024);
+    for (uint64_t i = 0, count = tn.value->count(allow); i < count; i++) {
+        const char *origin = tn_chars(tn.value->at(allow, i), NULL);
+        if (origin != NULL && push_origin_is_valid(origin)) {
+            (void)tn_append_take(&kept, tn_retain(tn.value->at(allow, i)));
+            continue;
+        }
+        tn_text_clear(&text, 1024);
+        (void)tn_text_append_format(&text,
+                                    "tenon.a2a_server: push.allow has %.200s, which is ignored; expected an address "
+                                    "without a path: https://example.com, https://*.example.com, http://localhost:8080",
+                                    origin != NULL ? origin : "what is not a text");
+        tn_log(TN_LOG_ERROR, tn_text_chars(&text));
+    }
+    tn_text_free(&text);
+    a2a->push_allow = kept;
+    if (kept != NULL) a2a->http = tn_easy_interface(tn.host, TN_HTTP_1, sizeof(tn_http_1));
+    if (kept != NULL && a2a->http == NULL)
+        tn_log(TN_LOG_ERROR, "tenon.a2a_server: there are no push notifications, because no plugin provides HTTP");
+}
+
+static int32_t TN_ABI init(void *self, tn_value config) {
+    (void)self;
+    struct a2a *a2a = serving_alloc(sizeof *a2a);
+    if (a2a == NULL) return TN_NO_MEMORY;
+    if (!serving_open(&a2a->serving)) {
+        serving_free(a2a);
+        return TN_OK;
+    }
+    tn_value hybrid = tn_get(config, "hybrid_card");
+    a2a->hybrid = hybrid == NULL || serving_true(hybrid);
+    read_push(a2a, config);
+    a2a_state = a2a;
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        const struct route *route = &routes[i];
+        int32_t status = serving_route(&a2a->serving, route->method, route->path, route->scope, route->more, on_request,
+                                       (void *)(uintptr_t)route);
+        if (status == TN_UNSUPPORTED) break; /* the host serves nothing */
+    }
+    return TN_OK;
+}
+
+static void TN_ABI deinit(void *self) {
+    (void)self;
+    struct a2a *a2a = a2a_state;
+    if (a2a == NULL) return;
+    for (size_t i = 0; i < sizeof a2a->exchanges / sizeof *a2a->exchanges; i++)
+        while (a2a->exchanges[i] != NULL) {
+            struct exchange *exchange = a2a->exchanges[i];
+            a2a->exchanges[i] = exchange->next;
+            if (exchange->on_event != NULL) exchange->on_event(exchange, TN_SERVER_CLOSED);
+            exchange_free(exchange);
+        }
+    tasks_free(a2a);
+    a2a_state = NULL;
+    tn_release(a2a->push_allow);
+    serving_free(a2a);
+}
+
+TN_LIFECYCLE(init, NULL, deinit)
