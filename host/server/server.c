@@ -18,6 +18,7 @@
 #include "host/server/server_internal.h"
 #include "host/server/server_run.h"
 #include "host/server/server_schedule.h"
+#include "host/server/server_trace.h"
 #include "host/server/server_work.h"
 #include <string.h>
 
@@ -31,8 +32,10 @@ struct server {
     struct server_continue *continues;
     struct plugin_clients *plugin_clients;
     struct method_jobs *jobs;
+    struct server_trace *trace;
     tn_value known; /* known_components at the last "component/changed", while it has subscribers; or NULL */
     struct loop_work changed;
+    int64_t started_ms;
     struct rpc_budget budget;
     unsigned requests;         /* server_begin_request */
     sign_check_fn *sign_check; /* or NULL */
@@ -56,6 +59,7 @@ struct engine *server_engine(const struct server *server) {
 struct rpc_budget *server_budget(struct server *server) {
     return &server->budget;
 }
+int64_t server_started_ms(const struct server *server) { return server->started_ms; }
 struct client **server_clients(struct server *server) {
     return &server->clients;
 }
@@ -78,7 +82,11 @@ struct plugin_clients *server_plugin_clients(const struct server *server) {
 struct method_jobs *server_jobs(const struct server *server) {
     return server->jobs;
 }
-void server_set_loops_take(struct server *server, struct loops *loops) { server->loops = loops; }
+void server_set_loops_take(struct server *server, struct loops *loops) {
+    server->loops = loops;
+    server_update_trace(server);
+}
+void server_update_trace(struct server *server) { server_trace_update(server->trace); }
 struct loops *server_loops(const struct server *server) {
     return server->loops;
 }
@@ -210,6 +218,7 @@ struct server *server_new(struct host *host) {
     struct server *server = mem_zalloc(sizeof *server);
     server->host = host;
     server->changed.run = server_report_change;
+    server->started_ms = loop_wall_ms(host_loop(host));
     rpc_budget_init(&server->budget, RPC_BUDGET_MAX);
     server->runs = server_runs_new(server);
     server->workers = server_workers_new(server);
@@ -217,6 +226,7 @@ struct server *server_new(struct host *host) {
     server->continues = server_continue_new(server);
     server->plugin_clients = plugin_clients_new(server);
     server->jobs = method_jobs_new(server);
+    server->trace = server_trace_new(server);
     host_set_methods(host, plugin_clients_source(server->plugin_clients));
     registry_on_change(host_registry(host), server_on_change, server);
     return server;
@@ -229,12 +239,14 @@ void server_free(struct server *server) {
     server_workers_end(server->workers);
     server_runs_end(server->runs);
     loops_free(server->loops);
+    server->loops = NULL;
     registry_on_change(host_registry(server->host), NULL, NULL);
     host_set_methods(server->host, NULL);
     plugin_clients_free(server->plugin_clients);
     while (server->clients) client_free(server->clients);
     (void)loop_run(server_loop(server), server_has_no_request, server);
     method_jobs_free(server->jobs);
+    server_trace_free(server->trace);
     server_runs_free(server->runs);
     server_workers_free(server->workers);
     server_schedule_free(server->schedule);
