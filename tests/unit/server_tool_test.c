@@ -149,7 +149,7 @@ static void plugins_see_what_they_may_call(void **state) {
     tn_value info = value_get(outcome, "result");
     is_text(info, "scope", "read");
     is_text(info, "client", "plugin x.plugin");
-    assert_int_equal(value_count(value_get(info, "methods")), 2); /* host/info, host/methods */
+    assert_int_equal(value_count(value_get(info, "methods")), 1);
     assert_int_equal(value_count(value_get(info, "events")), 0);
     value_unref(outcome);
     outcome = outcome_for(&served, "[\"host.method\"]", "host/info", "{}");

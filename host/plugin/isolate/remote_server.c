@@ -155,7 +155,7 @@ static bool member_is_same(tn_value a, tn_value b, const char *name) {
     return of_a && of_b && value_equal(of_a, of_b);
 }
 
-/* The route of a process that has ended gives its place to that of the next one. */
+/* The route of a process that has ended leaves its place to that of the next one. */
 static void route_end_old(struct remote *remote, tn_value value) {
     for (struct remote_route *route = remote->routes, *next; route; route = next) {
         next = route->next;
