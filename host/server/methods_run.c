@@ -3,6 +3,7 @@
  */
 #include "adl/value/memory.h"
 #include "host/engine/graph/graph.h"
+#include "host/plugin/call/owner.h"
 #include "host/server/client.h"
 #include "host/server/document_open.h"
 #include "host/server/method_call.h"
@@ -66,8 +67,23 @@ static int32_t run_start_method(const struct method_call *call, struct error *er
     return run_begin(call, false, error);
 }
 
+/* The host may have continued the thread since the client has looked; the client then gets that run. NULL: it has not.
+ */
+static struct server_run *continued_run(const struct method_call *call) {
+    tn_value id = value_get(value_get(call->params, "config"), "thread_id");
+    if (!id || !value_is(id, TN_STRING) || value_get(call->params, "answers")) return NULL;
+    char *whole = owner_confine(call->owner, value_chars(id, NULL));
+    struct server_run *run = server_runs_find_continued(server_runs_of(call->server), whole);
+    mem_free(whole);
+    return run && server_run_is_of(run, call->owner) ? run : NULL;
+}
+
 static int32_t run_resume_method(const struct method_call *call, struct error *error) {
-    return run_begin(call, true, error);
+    struct server_run *run = continued_run(call);
+    tn_value subscribe = value_get(call->params, "subscribe");
+    if (!run) return run_begin(call, true, error);
+    struct subscription *subscription = subscribe ? server_run_subscribe(call->client, run, subscribe, error) : NULL;
+    return subscribe && !subscription ? TN_INVALID : method_done_take(call, started(run, subscription));
 }
 
 /* ---- Runs that have started ---- */

@@ -89,6 +89,13 @@ uint32_t server_run_steps(const struct server_run *run) {
 }
 bool server_run_is_active(const struct server_run *run) { return run->active; }
 
+struct server_run *server_runs_find_continued(const struct server_runs *runs, const char *thread) {
+    struct server_run *run = runs->active ? runs->newest : NULL;
+    while (run && !(run->active && run->continued >= 0 && run->thread && strcmp(run->thread, thread) == 0))
+        run = run->older;
+    return run;
+}
+
 bool server_runs_thread_is_active(const struct server_runs *runs, const char *thread) {
     const struct server_run *run = runs->active ? runs->newest : NULL;
     while (run && !(run->active && run->thread && strcmp(run->thread, thread) == 0)) run = run->older;

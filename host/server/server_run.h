@@ -100,6 +100,8 @@ bool server_run_matches(const struct server_run *run, const char *status, const 
 tn_value server_run_describe(const struct server_run *run, bool with_report);
 /* True if an active run has this thread. */
 bool server_runs_thread_is_active(const struct server_runs *runs, const char *thread);
+/* The active run of this thread that the host itself has continued; NULL if there is none. */
+struct server_run *server_runs_find_continued(const struct server_runs *runs, const char *thread);
 /* The runs, the newest first: the next older one; NULL: the newest. Returns NULL at the end. */
 const struct server_run *server_run_older(const struct server_runs *runs, const struct server_run *run);
 bool server_run_is_active(const struct server_run *run);
