@@ -4,8 +4,8 @@
  *     langgraph_server.c  routes, requests that are open, and their answers
  *     assistants.c        assistants: the graphs that are served
  *     threads.c           threads; thread_state.c, their state and history
- *     runs.c              requests that start runs; run_request.c, what they may have; runs_known.c, requests about runs that exist
- *     stream.c            runs that were started here, their events, and the clients that follow them
+ *     runs.c              requests that start runs; run_request.c, what they may have; runs_known.c, requests about
+ * runs that exist stream.c            runs that were started here, their events, and the clients that follow them
  *     events.c            engine events as events of this protocol; message.c, messages and ids
  *     store.c             the store, which is the memory of the host
  *

@@ -78,9 +78,9 @@ static void update_then_start(struct exchange *exchange) {
         start_and_answer(exchange);
         return;
     }
-    tn_value params = tn_build("{s:s, s:s, s:V, s:b}", "thread_id", exchange->thread, "document",
-                               exchange->graph.document, "channels",
-                               is_set(update) ? state_in(update) : tn_build("{}"), "create", 1);
+    tn_value params =
+        tn_build("{s:s, s:s, s:V, s:b}", "thread_id", exchange->thread, "document", exchange->graph.document,
+                 "channels", is_set(update) ? state_in(update) : tn_build("{}"), "create", 1);
     if (is_set(to))
         params = tn_set_take(params, "next", tn.value->kind(to) == TN_ARRAY ? tn_retain(to) : tn_build("[v]", to));
     if (older) params = tn_set_take(params, "seq", tn_int(seq));

@@ -189,10 +189,9 @@ static void update_with_graph(struct exchange *exchange) {
     tn_value values = tn_get(exchange->body, "values");
     const char *as = tn_get_text(exchange->body, "as_node", NULL), *id = named_checkpoint(exchange);
     int64_t seq = id != NULL ? checkpoint_seq(id) : -1;
-    tn_value params = tn_build("{s:s, s:s, s:V, s:s*, s:b}", "thread_id", exchange->thread, "document",
-                               exchange->graph.document, "channels",
-                               tn.value->kind(values) == TN_OBJECT ? state_in(values) : tn_build("{}"), "as", as,
-                               "create", 1);
+    tn_value params = tn_build(
+        "{s:s, s:s, s:V, s:s*, s:b}", "thread_id", exchange->thread, "document", exchange->graph.document, "channels",
+        tn.value->kind(values) == TN_OBJECT ? state_in(values) : tn_build("{}"), "as", as, "create", 1);
     if (seq >= 0 && seq != tn_get_int(exchange->record, "head", -1)) params = tn_set_take(params, "seq", tn_int(seq));
     ask(exchange, "thread/update", params, on_updated);
 }

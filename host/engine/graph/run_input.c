@@ -153,8 +153,7 @@ static void plan_nodes(struct run *run, tn_value next) {
         const char *name = value_chars(value_is(entry, TN_STRING) ? entry : value_get(entry, "node"), NULL);
         uint32_t node = (uint32_t)graph_find_target(run->graph, name, strlen(name));
         if (input)
-            plan_push_mapped_take(
-                run, (struct plan_entry){node, NO_INDEX, (uint32_t)i, 0, NO_INDEX, value_ref(input)});
+            plan_push_mapped_take(run, (struct plan_entry){node, NO_INDEX, (uint32_t)i, 0, NO_INDEX, value_ref(input)});
         else
             plan_push_triggered(run, node);
     }

@@ -213,8 +213,7 @@ static bool options_name(const struct run *run, tn_value names, uint32_t node) {
 }
 
 bool run_stops_before(const struct run *run, uint32_t node) {
-    return run->graph->document->nodes[node].interrupt_before ||
-           options_name(run, run->options.interrupt_before, node);
+    return run->graph->document->nodes[node].interrupt_before || options_name(run, run->options.interrupt_before, node);
 }
 
 bool run_stops_after(const struct run *run, uint32_t node) {
