@@ -147,11 +147,11 @@ def request_size(data):
 
 
 def answer_to(nginx, case):
-    """What comes until nginx closes, or is silent, because the case is half a request or all answers have come."""
+    """What comes until nginx closes, or is silent, because all answers have come."""
     with nginx.connect() as client:
         client.sendall(case)
         data = b""
-        while select.select([client], [], [], 0 if client.pending() else 0.15 if data else 1)[0]:
+        while select.select([client], [], [], 0 if client.pending() else 0.15 if data else 20)[0]:
             part = client.recv(65536)
             if not part:
                 break
@@ -247,10 +247,11 @@ def check_stream(unit, nginx):
     assert any('"content":"first"' in line for line in client.stdout)
     client.kill()
     client.wait()
-    ids = until(lambda: [line["id"] for line in lines("access.jsonl") if line["path"] == "/v1/chat/completions" and line.get("reason")],
-                "the end of the stream: %s" % lines("access.jsonl"))
-    until(lambda: [line for line in lines(nginx.folder, "tenon.jsonl")
-                   if line["id"] == ids[-1] and line["address"] == "127.0.0.1" and line["protocol"] == "HTTP/2.0"], "nginx's line")
+    log = until(lambda: len(found := [line for line in lines("access.jsonl") if line["path"] == "/v1/chat/completions"]) == 2 and found,
+                "the end of the stream")
+    assert log[0]["reason"] == "done" and log[1]["reason"] != "done", log
+    until(lambda: [line for line in lines(nginx.folder, "tenon.jsonl") if line["id"] == log[1]["id"] and
+                   line["address"] == "127.0.0.1" and line["protocol"] == "HTTP/2.0"], "nginx's line")
 
 
 def check_websocket(unit, nginx):
