@@ -4,6 +4,7 @@
 
 It needs nginx, curl with HTTP/2, and openssl.
 """
+import atexit
 import json
 import os
 import re
@@ -86,6 +87,7 @@ class Nginx:
               % (user, paths), self.folder, "nginx.conf")
         folder = os.path.join(FOLDER, self.folder)
         self.process = subprocess.Popen([os.environ["NGINX_PROGRAM"], "-p", folder, "-c", "nginx.conf", "-e", "error.log"])
+        atexit.register(self.process.terminate)  # not killed: its worker would stay
         until(self.listens, "nginx: " + self.folder)
 
     def listens(self):
@@ -197,6 +199,7 @@ class Unit:
             notices.settimeout(DEADLINE)
             with open(os.path.join(FOLDER, "log"), "w", encoding="utf-8") as log:
                 self.process = subprocess.Popen(self.command(), stderr=log, env=dict(os.environ, NOTIFY_SOCKET=notified))
+            atexit.register(self.process.kill)
             assert b"READY=1" in notices.recv(4096), read("log")
         self.port = int(re.search(r"http://127\.0\.0\.1:(\d+) serves", read("log"))[1])
 
@@ -296,18 +299,14 @@ def main():
     check_deviations()
     unit = Unit()
     nginx = Nginx(unit.port)
-    try:
-        check_requests(unit, nginx)
-        check_stream(unit, nginx)
-        check_websocket(unit, nginx)
-        check_upload(unit, nginx)
-        check_healthy(unit)
-        check_reload(unit, nginx)
-        nginx.stop()
-        unit.stop()
-    finally:
-        for process in (nginx.process, unit.process):
-            process.kill()
+    check_requests(unit, nginx)
+    check_stream(unit, nginx)
+    check_websocket(unit, nginx)
+    check_upload(unit, nginx)
+    check_healthy(unit)
+    check_reload(unit, nginx)
+    nginx.stop()
+    unit.stop()
 
 
 if __name__ == "__main__":
