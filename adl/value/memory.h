@@ -27,7 +27,7 @@ void *mem_array_from(void *memory, const void *inline_items, size_t count, size_
 char *mem_text(const char *text) __attribute__((malloc, returns_nonnull));
 char *mem_text_n(const char *text, size_t length) __attribute__((malloc, returns_nonnull));
 void mem_free(void *memory); /* NULL is allowed */
-/* Gives memory that is not used back to the system, if the C library can. Takes about a millisecond for 50 MiB. */
+/* Returns memory that is not used to the system, if the C library can. Takes about a millisecond for 50 MiB. */
 void mem_trim(void);
 /*
  * Ends the process because `size` bytes cannot be allocated; SIZE_MAX if the size itself overflowed, 0 if it is

@@ -126,7 +126,7 @@ static struct graph *graph_of_thread(struct server_continue *all, tn_value threa
     return graph;
 }
 
-/* A run of this host that has the id, and has ended, gives it away. */
+/* A run of this host that has the id, and has ended, loses it. */
 static void forget_ended(struct server_continue *all, const char *run_id) {
     struct error error = ERROR_INIT;
     struct server_run *run = server_run_find(server_runs_of(all->server), NULL, run_id, &error);

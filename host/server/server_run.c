@@ -577,7 +577,7 @@ static void engine_ends_cancelled(void *user, struct host *host) {
     (void)user, host_engine(host)->end = ENGINE_CANCELS;
 }
 
-/* Tells the engines of all loops, before their runs are asked to end. */
+/* Notifies the engines of all loops, before their runs are asked to end. */
 static void engines_end(const struct server_runs *runs, loops_job *job) {
     struct loops *loops = server_loops(runs->server);
     job(NULL, server_host(runs->server));

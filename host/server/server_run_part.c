@@ -149,7 +149,7 @@ static void on_released(void *user, struct host *host) {
     mem_free(part);
 }
 
-/* ---- Events that nobody listens to; on the member's loop ---- */
+/* ---- Events without a listener; on the member's loop ---- */
 
 static void part_forget_first(struct run_part *part) {
     struct part_kept_event *first = &part->kept[part->kept_first++ % RUN_PART_KEPT];

@@ -20,16 +20,18 @@
 #include "serving.h"
 
 /* Limits; README.md has the table. */
-#define BODY_MAX    (16 << 20) /* bytes of a request */
-#define RUNS_MAX    4096u      /* runs that have not ended, or are kept */
-#define ENDED_MAX   100u       /* runs that have ended and whose events are kept */
-#define WAITING_MAX 100u       /* runs of one thread that wait for another one */
-#define LOG_MAX     (4u << 20) /* bytes of the events of one run, roughly */
-#define BATCH_MAX   100u       /* runs of one batch */
-#define LIST_MAX    1000       /* threads or runs that one search reads */
-#define DELAY_MAX   2592000    /* seconds of `after_seconds` */
-#define STREAM_TTL  86400      /* seconds that the saved events of a run are kept */
-#define ID_MAX      64u        /* bytes of the id of a thread, with its NUL */
+#define BODY_MAX    (16 << 20)  /* bytes of a request */
+#define RUNS_MAX    4096u       /* runs that have not ended, or are kept */
+#define ENDED_MAX   100u        /* runs that have ended and whose events are kept */
+#define WAITING_MAX 100u        /* runs of one thread that wait for another one */
+#define LOG_MAX     (4u << 20)  /* bytes of the events of one run, roughly */
+#define UNSAVED_MAX (16u << 20) /* bytes of the events of one run while the store does not take them */
+#define STEPS_MAX   1000u       /* updates of a new thread */
+#define BATCH_MAX   100u        /* runs of one batch */
+#define LIST_MAX    1000        /* threads or runs that one search reads */
+#define DELAY_MAX   2592000     /* seconds of `after_seconds` */
+#define STREAM_TTL  86400       /* seconds that the saved events of a run are kept */
+#define ID_MAX      64u         /* bytes of the id of a thread, with its NUL */
 #define UUID_TEXT   37u
 
 /* ---- message.c ---- */
@@ -165,6 +167,12 @@ void find_thread(struct exchange *exchange, bool create, void (*then)(struct exc
 /* Reads the id in the path; false if it is not one, which was answered. */
 bool thread_of_path(struct exchange *exchange);
 tn_value threads_namespace(void);
+/* `supersteps` of a new thread, thread_steps.c. False, and answered, if they are not valid. */
+bool check_steps(struct exchange *exchange);
+/* The node that an update acts as; NULL for `__start__`: values are written, and what is next stays. */
+const char *node_in(const char *name);
+/* Writes them, and continues with `then`. */
+void write_steps(struct exchange *exchange, void (*then)(struct exchange *exchange));
 tn_value runs_namespace(const char *thread);
 /* The status in this protocol of a thread's record. */
 const char *thread_status(tn_value record);

@@ -176,6 +176,10 @@ uint64_t run_event_size(tn_value event) {
 }
 
 static void log_trim(struct run *run) {
+    if (run->resumable && run->log_size > UNSAVED_MAX) { /* the store takes nothing: clients get what was made */
+        run->resumable = false;
+        run_pump(run);
+    }
     uint64_t cut = tn.value->count(run->log) / 2;
     if (run->resumable && cut > run->saved + 1 - run->log_first) cut = run->saved + 1 - run->log_first;
     if (run->log_size <= LOG_MAX || cut == 0) return;

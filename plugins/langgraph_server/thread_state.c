@@ -205,7 +205,7 @@ static void on_updated(struct exchange *exchange, bool ok, tn_value value) {
 
 static void update_with_graph(struct exchange *exchange) {
     tn_value values = tn_get(exchange->body, "values");
-    const char *as = tn_get_text(exchange->body, "as_node", NULL), *id = named_checkpoint(exchange);
+    const char *as = node_in(tn_get_text(exchange->body, "as_node", NULL)), *id = named_checkpoint(exchange);
     int64_t seq = id != NULL ? checkpoint_seq(id) : -1;
     tn_value params = tn_build(
         "{s:s, s:s, s:V, s:s*, s:b}", "thread_id", exchange->thread, "document", exchange->graph.document, "channels",

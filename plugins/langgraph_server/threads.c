@@ -103,6 +103,19 @@ void thread_get(struct exchange *exchange) { with_path(exchange, answer_thread);
 
 /* ---- Creating and changing ---- */
 
+static void on_written(struct exchange *exchange, bool ok, tn_value value) {
+    if (!ok) {
+        refuse_error(exchange, value);
+        return;
+    }
+    exchange->record = tn_retain(value);
+    answer_thread(exchange);
+}
+
+static void answer_written(struct exchange *exchange) {
+    ask(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->thread), on_written);
+}
+
 static void on_put(struct exchange *exchange, bool ok, tn_value value) {
     if (!ok) {
         refuse_error(exchange, value);
@@ -110,7 +123,10 @@ static void on_put(struct exchange *exchange, bool ok, tn_value value) {
     }
     tn_release(exchange->known);
     exchange->known = tn_retain(value);
-    answer_thread(exchange);
+    if (is_set(tn_get(exchange->body, "supersteps")))
+        write_steps(exchange, answer_written);
+    else
+        answer_thread(exchange);
 }
 
 static void put_thread(struct exchange *exchange, tn_value metadata) {
@@ -155,9 +171,7 @@ void threads_create(struct exchange *exchange) {
         (void)snprintf(exchange->thread, sizeof exchange->thread, "%s", given);
     if (!is_uuid(given != NULL ? given : exchange->thread))
         refuse(exchange, 422, "Invalid thread ID: found `%.80s`, expected a UUID", given);
-    else if (tn.value->count(tn_get(exchange->body, "supersteps")) > 0)
-        refuse(exchange, 501, "`supersteps` is not supported");
-    else
+    else if (check_steps(exchange))
         find_thread(exchange, true, create_then);
 }
 

@@ -53,7 +53,7 @@ static const void *interface(const char *id) { return tn.host->get(tn.host->self
 
 static void poll_ready(void *user, int32_t events) { (void)user, (void)events; }
 
-/* Claims for ever that what the host looks for may still come. */
+/* Always claims that what the host looks for may still come. */
 static int32_t demand_always(void *user, const char *kind, uint64_t kind_length, const char *pattern,
                              uint64_t pattern_length, int32_t how) {
     (void)user, (void)kind, (void)kind_length, (void)pattern, (void)pattern_length, (void)how;
@@ -150,7 +150,7 @@ static int32_t client_exchange(void *self, uint64_t exchange) {
     return TN_STALE;
 }
 
-/* ---- An HTTP server that nobody has asked for ---- */
+/* ---- An HTTP server without a client ---- */
 
 static int32_t server_listen(void *self, tn_value options, tn_http_server_handler handler, void *user,
                              uint64_t *listener, tn_value *address, tn_value *error) {

@@ -72,7 +72,7 @@ TN_TOOL_BLOCKING(leaf, "test.leaf", "Returns its process id.", TN_EFFECTS(EFFECT
 static int32_t nest_create(const char *callee, tn_binder *binder, void **self) {
     /*
      * A file of pool_test.c, for the first instance of a process: the next task of a process may begin before the
-     * thread of the last one has returned from `start`, and then it gets an instance of its own.
+     * thread of the last one has returned from `start`, and then it gets another instance.
      */
     static bool created;
     while (!created && access("hang", F_OK) == 0) usleep(10000);

@@ -168,7 +168,7 @@ def opens_page(ident, params):
         refuse(ident, -32042, "sign in first", data={"elicitations": [elicitation]})
 
 
-tasks = {}  # id -> [states that tasks/get returns, the last one for ever]
+tasks = {}  # id -> [states that tasks/get returns, then always the last one]
 updates = []
 
 

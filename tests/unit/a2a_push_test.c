@@ -3,7 +3,7 @@
  */
 #include "tests/unit/a2a_server_fakes.h"
 
-/* ---- What a2a_server.c does in the plugin: nobody reads the tasks ---- */
+/* ---- What a2a_server.c does in the plugin: the tasks have no reader ---- */
 
 void exchange_event(struct follower *follower, tn_value event) { (void)follower, (void)event; }
 

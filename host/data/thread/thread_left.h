@@ -8,7 +8,7 @@
  *
  * and was so within the last THREAD_LEFT_DAYS. They are found by the index of the threads' status. A host claims a
  * thread before it continues it, so that several hosts of one store do not continue the same one; and the record counts
- * the claims, so that a run that ends its host each time is not continued for ever.
+ * the claims, so that a run that ends its host each time is given up after some attempts.
  *
  *     threads_left(store, on_left, me);                      // {threads: [{thread_id, served, graph}], later}
  *     thread_claim_left(store, "support-42", on_claimed, me); // {record} or {later} or {given_up}

@@ -261,7 +261,7 @@ static void embed_call_end(struct embed_call *self) {
     embed_call_free(self);
 }
 
-/* Tells the gate what the request used; -1 if it is not known. */
+/* Reports to the gate what the request used; -1 if it is not known. */
 static void batch_leave_gate(struct embed_batch *batch) {
     bool completed = call_outcome(batch->call) == CALL_COMPLETED;
     tn_value usage = completed ? value_get(call_output(batch->call), "usage") : NULL;

@@ -35,7 +35,7 @@ struct model_gates {
     uint32_t references; /* under the lock */
     struct model_gate *first;
     int64_t (*now_ms)(void);
-    struct model_deployments deployments; /* has a lock of its own */
+    struct model_deployments deployments; /* has its own lock */
 };
 
 struct model_gates *model_gates_new(void) {

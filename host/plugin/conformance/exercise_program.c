@@ -174,7 +174,7 @@ static int64_t exercise_growth(struct exercise *it, bool run, int rounds, tn_val
         }
         int count;
         int64_t memory = exercise_process_memory(&count);
-        /* A process that was started meanwhile has memory of its own. */
+        /* A process that was started meanwhile has its own memory. */
         if (memory == 0 || (part > 0 && (memory <= last || count != processes))) return 0;
         first = part == 0 ? memory : first;
         last = memory;

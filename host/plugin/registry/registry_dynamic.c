@@ -259,7 +259,7 @@ void registry_take_leave(struct registry *registry) {
                    "the host ends, but the plugin did not finish its work");
 }
 
-/* Tells the plugins that have a function for tenon/demand.h, without waiting. */
+/* Notifies the plugins that have a function for tenon/demand.h, without waiting. */
 static void registry_demand(struct registry *registry, const char *kind, const char *pattern, size_t length) {
     int32_t how = registry->options.known_only ? TN_DEMAND_KNOWN : TN_DEMAND_START;
     for (size_t i = 0; i < registry->plugin_count; i++)

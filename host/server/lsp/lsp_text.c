@@ -161,7 +161,7 @@ static void apply_changes(struct lsp_text *text, tn_value changes) {
 
 /* ---- Room ---- */
 
-/* The person is told the first time. */
+/* The client shows a message the first time. */
 static void tell_limit(struct lsp *lsp) {
     if (lsp->told_limit) return;
     lsp->told_limit = true;

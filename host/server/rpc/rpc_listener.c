@@ -113,7 +113,7 @@ static int32_t remove_old_socket(const char *path, struct error *error) {
     return unlink(path) == 0 ? TN_OK : fail_to_listen(error, path, strerror(errno));
 }
 
-/* Returns the bound descriptor, or -1. Nobody can connect before it listens, so the mode is in force before. */
+/* Returns the bound descriptor, or -1. No client can connect before it listens, so the mode is in force before. */
 static int bind_socket(const char *path, mode_t mode, struct error *error) {
     struct sockaddr_un address;
     if (set_address(path, &address, error) != TN_OK) return -1;

@@ -58,7 +58,7 @@ print(later["steps"] > seen["steps"], later["state"]["i"] in (later["steps"] - 1
 client.call("run/cancel", {"run_id": run})
 client.call("run/cancel", {"run_id": other})
 print(ended(run)["status"], ended(other)["status"])
-# Subscriptions of a run that goes on, without one before: the kept events, then all that come; or only those that come.
+# Subscriptions of an active run, without one before: the kept events, then all that come; or only those that come.
 run = start("count.yaml", input={"n": 100000000}, modes=["updates"])
 while client.call("run/get", {"run_id": run})["steps"] < 1000:
     pass

@@ -141,7 +141,7 @@ changed(NODE, [])
 assert admin.call("plugin/unload", {"plugin": "acme.hold", "quiesce": True}) == {"state": "unloaded"}
 changed([], NODE)
 
-# A tool that was called is no work; one that is called is.
+# A call that has ended does not count as work; one that runs does.
 TOOL = ["tool acme.waits"]
 call = {"tool": "acme.waits", "arguments": {"file": os.path.abspath("go")}, "approved": True}
 for quiesce in (False, True):

@@ -214,6 +214,16 @@ for status, method, path, body in (
 expect(204, "DELETE", mine)
 expect(404, "GET", mine)
 
+# A thread with a state from the start.
+whole = {"metadata": {"graph_id": "steps"}, "supersteps": [
+    {"updates": [{"values": {"trace": ["1"]}, "as_node": "__start__"}]},
+    {"updates": [{"values": {"trace": ["2"]}, "as_node": "a"}]}]}
+expect(422, "POST", "/threads", {**whole, "supersteps": [{"updates": 7}]})
+expect(422, "POST", "/threads", {**whole, "metadata": {}})
+filled = expect(200, "POST", "/threads", whole)
+assert filled["values"] == {"trace": ["1", "2"]} and filled["status"] == "interrupted", filled
+assert expect(200, "GET", f"/threads/{filled['thread_id']}/state")["next"] == ["b"]
+
 # What is missing says so.
 for method, path, body in (("POST", "/runs/crons", {}), ("POST", "/runs/crons/search", {})):
     expect(501, method, path, body)
