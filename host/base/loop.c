@@ -59,8 +59,9 @@ struct loop {
     _Atomic int64_t fake_wall_ms; /* the wall clock of a fake clock */
     int64_t now_ms;               /* at the start of this turn */
 
-    struct secrets *secrets; /* loop_set_secrets */
-    void *data;              /* loop_attach */
+    struct secrets *secrets;  /* loop_set_secrets */
+    struct trace_sink *trace; /* loop_set_trace */
+    void *data;               /* loop_attach */
     void (*detach)(void *data);
     void (*freed)(struct loop *loop); /* loop_at_free */
 };
@@ -162,6 +163,17 @@ void loop_set_secrets(struct loop *loop, struct secrets *secrets) {
 
 struct secrets *loop_secrets(const struct loop *loop) {
     return loop->secrets;
+}
+
+atomic_bool loop_any_trace;
+
+void loop_set_trace(struct loop *loop, struct trace_sink *sink) {
+    loop->trace = sink;
+    if (sink) atomic_store_explicit(&loop_any_trace, true, memory_order_relaxed);
+}
+
+struct trace_sink *loop_trace(const struct loop *loop) {
+    return loop->trace;
 }
 
 struct log *loop_log(const struct loop *loop) {

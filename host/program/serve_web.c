@@ -129,10 +129,18 @@ static const char *shown_name(const struct plugin *plugin) {
     return plugin_bundled(plugin) && dot ? dot + 1 : id;
 }
 
+struct served_protocols {
+    const struct web *web;
+    struct buffer names;
+};
+
+/* A plugin in a process of its own may add its routes later. One that adds none is not mentioned. */
 static int32_t load_protocol(void *user, struct plugin *plugin, struct error *error) {
-    struct buffer *names = user;
+    struct served_protocols *served = user;
+    struct buffer *names = &served->names;
     int32_t status = plugin_load(plugin, error);
-    if (status == TN_OK) buffer_format(names, "%s%s", names->length ? ", " : "", shown_name(plugin));
+    if (status == TN_OK && (plugin_isolated(plugin) || web_has_route_of(served->web, plugin)))
+        buffer_format(names, "%s%s", names->length ? ", " : "", shown_name(plugin));
     return status;
 }
 
@@ -178,21 +186,22 @@ static void watch_hangup(struct serve_web *web) {
 
 static int listen_web(struct serve_web *web, const struct serve_place *place) {
     struct error error = ERROR_INIT;
-    struct buffer protocols;
+    struct served_protocols protocols = {NULL};
     uint16_t port = 0;
     tn_value tls = NULL;
-    buffer_init(&protocols, SIZE_MAX);
+    buffer_init(&protocols.names, SIZE_MAX);
     const struct web_options options = {.access = web->access, .config = config_serve(host_config(web->host))};
     int code = read_tls(place, &tls);
     if (code == COMMAND_OK && !(web->web = web_new(server_of(web->host), &options, &error)))
         code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
+    protocols.web = web->web;
     if (code == COMMAND_OK && protocols_each(web->host, load_protocol, &protocols, &error) != TN_OK)
         code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
     if (code == COMMAND_OK && web_listen(web->web, place->address, (uint16_t)place->port, tls, &port, &error) != TN_OK)
         code = command_report_error(COMMAND_RUN_FAILED, &error);
-    if (code == COMMAND_OK) print_served(web, place, tls != NULL, port, buffer_cstr(&protocols));
+    if (code == COMMAND_OK) print_served(web, place, tls != NULL, port, buffer_cstr(&protocols.names));
     value_unref(tls);
-    buffer_finish(&protocols);
+    buffer_finish(&protocols.names);
     error_finish(&error);
     return code;
 }

@@ -144,6 +144,7 @@ struct subscription *subscription_new(struct client *client, const struct subscr
     subscription->next = client->subscriptions;
     client->subscriptions = subscription;
     client->count++;
+    if (options->events) server_update_trace(client->server);
     return subscription;
 }
 
@@ -171,6 +172,7 @@ void subscription_end(struct subscription *subscription) {
     *link = subscription->next;
     if (client->visited == subscription) client->visited = subscription->next;
     client->count--;
+    if (subscription->options.events) server_update_trace(client->server);
     if (subscription->options.changed) subscription->options.changed(subscription->options.user, subscription, true);
     if (client->options.unsubscribed) client->options.unsubscribed(client->options.user, subscription->number);
     if (!subscription->sending) subscription_free(subscription);
@@ -356,6 +358,13 @@ bool client_listens(const struct client *client, const char *event) {
     for (const struct subscription *at = client->subscriptions; at; at = at->next)
         if (subscription_names(at, event)) return true;
     return false;
+}
+
+double client_sample(const struct client *client, const char *event) {
+    double sample = -1;
+    for (const struct subscription *at = client->subscriptions; at; at = at->next)
+        if (subscription_names(at, event) && at->options.sample > sample) sample = at->options.sample;
+    return sample;
 }
 
 void client_publish(struct client *client, const char *event, tn_value params) {

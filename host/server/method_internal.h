@@ -18,5 +18,6 @@ extern const struct method_handler host_methods[], plugin_methods[], document_me
 method_start_fn method_kernel_start;
 /* Makes the subscription of event/subscribe or run/subscribe, and returns its number. */
 method_start_fn method_subscribe_start;
+method_start_fn method_metrics_start; /* host/metrics */
 
 #endif

@@ -60,8 +60,10 @@ static int32_t host_methods_start(const struct method_call *call, struct error *
 /* ---- Subscriptions ---- */
 
 struct subscription *method_subscribe(struct client *client, tn_value params, struct error *error) {
+    tn_value sample = value_get(params, "sample");
     const struct subscription_options options = {.events = value_get(params, "events"),
-                                                 .credit = method_params_int(params, "credit", -1)};
+                                                 .credit = method_params_int(params, "credit", -1),
+                                                 .sample = sample ? value_to_double(sample) : 1};
     tn_value run_id = value_get(params, "run_id");
     if (client_check_owner(client, error) != TN_OK) return NULL;
     if (run_id) {
@@ -104,6 +106,7 @@ static int32_t event_grant(const struct method_call *call, struct error *error) 
 
 const struct method_handler host_methods[] = {
     {"host/info", host_info},
+    {"host/metrics", method_metrics_start},
     {"host/methods", host_methods_start},
     {"event/subscribe", method_subscribe_start},
     {"event/unsubscribe", event_unsubscribe},

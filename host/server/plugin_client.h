@@ -39,6 +39,12 @@ struct plugin_clients *server_plugin_clients(const struct server *server); /* th
 struct server *plugin_clients_server(const struct plugin_clients *clients);
 /* For host_set_methods; its `user` is `clients`. Borrowed. */
 const struct method_source *plugin_clients_source(const struct plugin_clients *clients);
+/*
+ * What plugins do from now on is caused by a request with this trace context: {traceparent, tracestate?}, borrowed, or
+ * NULL. Returns the one before, for the end of the call. A run that a plugin starts for a caller has it in its
+ * metadata. What a handler of such a call does, has the same cause.
+ */
+tn_value plugin_clients_set_trace(struct plugin_clients *clients, tn_value trace);
 /* The server whose methods the plugin can call; NULL if there is none, or not any more. */
 struct server *plugin_server(const struct plugin *plugin);
 

@@ -51,7 +51,8 @@ struct plugin_clients {
     struct plugin_client *first;
     struct plugin_subscription *dropped; /* freed in the next turn: their client may be sending */
     struct loop_work sweep;
-    uint64_t open; /* requests */
+    tn_value trace; /* plugin_clients_set_trace */
+    uint64_t open;  /* requests */
     struct method_source source;
 };
 

@@ -12,6 +12,7 @@
 #include "host/server/plugin_client_internal.h"
 #include "host/server/server.h"
 #include <assert.h>
+#include <string.h>
 
 struct plugin_request {
     struct plugin_request *next;
@@ -21,7 +22,7 @@ struct plugin_request {
     const struct method *method;
     uint64_t number;
     struct call *call;
-    tn_value params;
+    tn_value params, trace;  /* trace: plugin_clients_set_trace, when it was made */
     tn_host_handler handler; /* NULL after cancel */
     void *user;
     bool allowed;          /* by plugin_caller_options.check; its `done` is due */
@@ -36,6 +37,7 @@ static void request_free(struct plugin_request *request) {
     request->clients->open--;
     call_free(request->call);
     value_unref(request->params);
+    value_unref(request->trace);
     mem_free(request);
 }
 
@@ -57,7 +59,9 @@ static void request_report(struct plugin_request *request, int32_t status, tn_va
     request_unlink(request); /* the handler may end the plugin's use of tenon.host */
     request->handler = NULL;
     void *before = interface_enter(plugin);
+    tn_value trace = plugin_clients_set_trace(request->clients, request->trace);
     handler(request->user, status, result);
+    (void)plugin_clients_set_trace(request->clients, trace);
     interface_leave(plugin, before);
 }
 
@@ -104,6 +108,28 @@ static void request_start(struct loop_work *work) {
     error_finish(&error);
 }
 
+/* Metadata that has a traceparent keeps it. */
+static tn_value add_trace_take(tn_value params, tn_value trace) {
+    tn_value config = value_get(params, "config"), metadata = value_get(config, "metadata");
+    bool fits = (!config || value_is(config, TN_OBJECT)) && (!metadata || value_is(metadata, TN_OBJECT));
+    if (!value_is(params, TN_OBJECT) || !fits || value_get(metadata, "traceparent")) return params;
+    metadata = metadata ? value_ref(metadata) : value_object();
+    for (size_t i = 0; i < value_count(trace); i++)
+        metadata = value_set_key_take(metadata, value_ref(value_key_at(trace, i)), value_ref(value_value_at(trace, i)));
+    config = config ? value_ref(config) : value_object();
+    return value_set_take(params, "config", value_set_take(config, "metadata", metadata));
+}
+
+tn_value plugin_clients_set_trace(struct plugin_clients *clients, tn_value trace) {
+    tn_value before = clients->trace;
+    clients->trace = trace;
+    return before;
+}
+
+static bool starts_a_run(const struct method *method) {
+    return strcmp(method->name, "run/start") == 0 || strcmp(method->name, "run/resume") == 0;
+}
+
 int32_t plugin_client_request(struct plugin_client *client, struct plugin_caller *caller, const char *name,
                               tn_value params, tn_host_handler handler, void *handler_user, uint64_t *out) {
     static const struct call_ops ops = {.ended = request_on_ended};
@@ -121,9 +147,12 @@ int32_t plugin_client_request(struct plugin_client *client, struct plugin_caller
                                        .method = method,
                                        .number = ++client->last_request,
                                        .params = params ? value_ref(params) : NULL,
+                                       .trace = clients->trace ? value_ref(clients->trace) : NULL,
                                        .handler = handler,
                                        .user = handler_user,
                                        .work = {.run = request_start}};
+    if (caller && request->trace && starts_a_run(method))
+        request->params = add_trace_take(request->params, request->trace);
     request->call = call_new(server_loop(clients->server), callable, &ops, request);
     callable_unref(callable);
     struct plugin_request **bucket = &client->requests[request->number % PLUGIN_BUCKETS];

@@ -21,6 +21,7 @@ struct plugin_subscription {
     uint64_t inner;               /* of the client's subscription; 0 after its end */
     tn_host_handler handler;      /* NULL after unsubscribe */
     void *user;
+    tn_value trace;          /* plugin_clients_set_trace, when it was made */
     tn_value refusal;        /* why it was refused, an error object; NULL if its run has ended */
     struct loop_work ending; /* reports its end */
     bool paused;
@@ -48,6 +49,7 @@ static struct plugin_subscription *subscription_of_inner(const struct plugin_cli
 static void subscription_free(struct plugin_subscription *subscription) {
     client_free(subscription->own);
     value_unref(subscription->refusal);
+    value_unref(subscription->trace);
     mem_free(subscription);
 }
 
@@ -87,14 +89,18 @@ static void subscription_report_end(struct loop_work *work) {
     struct plugin *plugin = subscription->client->plugin;
     tn_host_handler handler = subscription->handler;
     void *user = subscription->user;
-    tn_value refusal = value_ref(subscription->refusal);
+    struct plugin_clients *clients = subscription->client->clients;
+    tn_value refusal = value_ref(subscription->refusal), trace = value_ref(subscription->trace);
     if (!subscription->paused) {
         subscription_drop(subscription);
         void *before = interface_enter(plugin);
+        tn_value outer = plugin_clients_set_trace(clients, trace);
         handler(user, refusal ? TN_FAILED : TN_OK, refusal);
+        (void)plugin_clients_set_trace(clients, outer);
         interface_leave(plugin, before);
     }
     value_unref(refusal);
+    value_unref(trace);
 }
 
 /* The number in the event is that of the plugin. */
@@ -103,9 +109,14 @@ static void subscription_report(struct plugin_subscription *subscription, const 
     tn_value number = value_int((int64_t)subscription->number);
     tn_value whole = value_set_take(value_object_reserve(2), "event", value_text(event));
     whole = value_set_take(whole, "params", value_set_take(value_ref(params), "subscription", number));
+    struct plugin_clients *clients = subscription->client->clients;
+    tn_value trace = value_ref(subscription->trace); /* the handler may end the subscription */
     void *before = interface_enter(plugin);
+    tn_value outer = plugin_clients_set_trace(clients, trace);
     subscription->handler(subscription->user, TN_CHUNK, whole);
+    (void)plugin_clients_set_trace(clients, outer);
     interface_leave(plugin, before);
+    value_unref(trace);
     value_unref(whole);
 }
 
@@ -178,6 +189,7 @@ int32_t plugin_client_subscribe(struct plugin_client *client, struct plugin_call
                                                  .number = ++client->last_subscription,
                                                  .handler = handler,
                                                  .user = handler_user,
+                                                 .trace = value_ref(client->clients->trace),
                                                  .ending = {.run = subscription_report_end}};
     if (caller) subscription->own = client_for_caller(caller, subscription);
     struct subscription *made = subscription_make(subscription, params, &error);

@@ -14,9 +14,11 @@
 #include "host/server/method_job.h"
 #include "host/server/plugin_client.h"
 #include "host/server/rpc/rpc_budget.h"
+#include "host/server/server_continue.h"
 #include "host/server/server_internal.h"
 #include "host/server/server_run.h"
 #include "host/server/server_schedule.h"
+#include "host/server/server_trace.h"
 #include "host/server/server_work.h"
 #include <string.h>
 
@@ -27,10 +29,13 @@ struct server {
     struct server_runs *runs;
     struct server_workers *workers;
     struct server_schedule *schedule;
+    struct server_continue *continues;
     struct plugin_clients *plugin_clients;
     struct method_jobs *jobs;
+    struct server_trace *trace;
     tn_value known; /* known_components at the last "component/changed", while it has subscribers; or NULL */
     struct loop_work changed;
+    int64_t started_ms;
     struct rpc_budget budget;
     unsigned requests;         /* server_begin_request */
     sign_check_fn *sign_check; /* or NULL */
@@ -54,6 +59,7 @@ struct engine *server_engine(const struct server *server) {
 struct rpc_budget *server_budget(struct server *server) {
     return &server->budget;
 }
+int64_t server_started_ms(const struct server *server) { return server->started_ms; }
 struct client **server_clients(struct server *server) {
     return &server->clients;
 }
@@ -66,13 +72,21 @@ struct server_workers *server_workers_of(const struct server *server) {
 int32_t server_start_schedule(struct server *server, struct error *error) {
     return server_schedule_start(server->schedule, error);
 }
+void server_start_continue(struct server *server) { server_continue_start(server->continues); }
+struct server_continue *server_continue_of(const struct server *server) {
+    return server->continues;
+}
 struct plugin_clients *server_plugin_clients(const struct server *server) {
     return server->plugin_clients;
 }
 struct method_jobs *server_jobs(const struct server *server) {
     return server->jobs;
 }
-void server_set_loops_take(struct server *server, struct loops *loops) { server->loops = loops; }
+void server_set_loops_take(struct server *server, struct loops *loops) {
+    server->loops = loops;
+    server_update_trace(server);
+}
+void server_update_trace(struct server *server) { server_trace_update(server->trace); }
 struct loops *server_loops(const struct server *server) {
     return server->loops;
 }
@@ -104,6 +118,7 @@ bool server_is_drained(const struct server *server) {
 
 void server_drain(struct server *server) {
     server_schedule_stop(server->schedule);
+    server_continue_stop(server->continues);
     server_workers_drain(server->workers);
     server_runs_drain(server->runs);
 }
@@ -203,12 +218,15 @@ struct server *server_new(struct host *host) {
     struct server *server = mem_zalloc(sizeof *server);
     server->host = host;
     server->changed.run = server_report_change;
+    server->started_ms = loop_wall_ms(host_loop(host));
     rpc_budget_init(&server->budget, RPC_BUDGET_MAX);
     server->runs = server_runs_new(server);
     server->workers = server_workers_new(server);
     server->schedule = server_schedule_new(server);
+    server->continues = server_continue_new(server);
     server->plugin_clients = plugin_clients_new(server);
     server->jobs = method_jobs_new(server);
+    server->trace = server_trace_new(server);
     host_set_methods(host, plugin_clients_source(server->plugin_clients));
     registry_on_change(host_registry(host), server_on_change, server);
     return server;
@@ -217,18 +235,22 @@ struct server *server_new(struct host *host) {
 void server_free(struct server *server) {
     if (!server) return;
     server_schedule_end(server->schedule);
+    server_continue_end(server->continues);
     server_workers_end(server->workers);
     server_runs_end(server->runs);
     loops_free(server->loops);
+    server->loops = NULL;
     registry_on_change(host_registry(server->host), NULL, NULL);
     host_set_methods(server->host, NULL);
     plugin_clients_free(server->plugin_clients);
     while (server->clients) client_free(server->clients);
     (void)loop_run(server_loop(server), server_has_no_request, server);
     method_jobs_free(server->jobs);
+    server_trace_free(server->trace);
     server_runs_free(server->runs);
     server_workers_free(server->workers);
     server_schedule_free(server->schedule);
+    server_continue_free(server->continues);
     loop_undefer(server_loop(server), &server->changed);
     value_unref(server->known);
     mem_free(server);

@@ -9,10 +9,13 @@
 
 struct method_jobs;
 struct plugin_clients;
+struct server_continue;
 struct server_runs;
+struct server_trace;
 struct server_workers;
 
-struct client **server_clients(struct server *server); /* the first one */
+int64_t server_started_ms(const struct server *server); /* since 1970 UTC */
+struct client **server_clients(struct server *server);  /* the first one */
 struct client *client_next(const struct client *client);
 
 /* A call whose handler will be called again with the client. client_free removes it, and then calls `client_ended`. */
@@ -25,6 +28,7 @@ void client_remove_call(struct client_call *call); /* no effect if it is in no l
 
 /* The client ends: runs and workers that it has started belong to no client from now on. */
 void server_forget_client(struct server *server, const struct client *client);
+struct server_continue *server_continue_of(const struct server *server);
 struct server_runs *server_runs_of(const struct server *server);
 struct server_workers *server_workers_of(const struct server *server);
 struct method_jobs *server_jobs(const struct server *server); /* for method_job.h */
@@ -38,5 +42,7 @@ void server_begin_request(struct server *server);
 void server_end_request(struct server *server);
 /* From now on "component/changed" says what has changed: someone has subscribed to it. */
 void server_watch_components(struct server *server);
+/* Call it when subscriptions have begun or ended: the loops report spans while a client is subscribed to span/ended. */
+void server_update_trace(struct server *server);
 
 #endif

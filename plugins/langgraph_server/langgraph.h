@@ -4,8 +4,9 @@
  *     langgraph_server.c  routes, requests that are open, and their answers
  *     assistants.c        assistants: the graphs that are served; assistants_made.c, those that users make
  *     threads.c           threads; thread_state.c, their state and history
- *     runs.c              requests that start runs; run_request.c, what they may have; runs_known.c, requests about
- * runs that exist run_life.c          runs, and the runs of a thread that wait; run_load.c, runs of an earlier process
+ *     runs.c              requests that start runs; run_request.c, what they may have
+ *     runs_known.c        requests about runs that exist
+ *     run_life.c          runs, and the runs of a thread that wait; run_load.c, runs of an earlier process
  *     stream.c            their events, and the clients that follow them; stream_saved.c, events that survive
  *     events.c            engine events as events of this protocol; message.c, messages and ids
  *     store.c             the store, which is the memory of the host

@@ -130,13 +130,31 @@ static void call_decide_failure(struct call *call, const struct rpc_answer *answ
 
 static void on_call_response(void *user, const struct rpc_answer *answer);
 
+/* The idempotency key, and the W3C trace context of the run; NULL without either. */
+static tn_value call_make_meta(const struct call *call) {
+    static const char *const names[] = {"traceparent", "tracestate"};
+    tn_value meta = call->key != NULL ? tn_build("{s:v}", META_KEY, call->key) : NULL;
+    tn_value context = call->task != 0 ? tn_context(call->task) : NULL, metadata = tn_get(context, "metadata");
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t length = 0;
+        tn_value member = tn_get(metadata, names[i]);
+        bool fits = tn_chars(member, &length) != NULL && (i == 0 ? length == 55 : length > 0 && length <= 512);
+        if (!fits) break; /* without a traceparent, there is no tracestate */
+        if (meta == NULL) meta = tn_build("{}");
+        if (meta != NULL) meta = tn_set_take(meta, names[i], tn_retain(member));
+    }
+    tn_release(context);
+    return meta;
+}
+
 static tn_value call_make_params(const struct call *call) {
     tn_value params;
     if (call->tool->method != NULL) {
         params = tn_retain(call->arguments);
     } else {
         params = tn_build("{s:s,s:v}", "name", call->tool->name, "arguments", call->arguments);
-        if (call->key != NULL) params = tn_set_take(params, "_meta", tn_build("{s:v}", META_KEY, call->key));
+        tn_value meta = call_make_meta(call);
+        if (meta != NULL) params = tn_set_take(params, "_meta", meta);
     }
     if (call->responses != NULL) params = tn_set_take(params, "inputResponses", tn_retain(call->responses));
     if (call->state != NULL) params = tn_set_take(params, "requestState", tn_retain(call->state));

@@ -393,6 +393,27 @@ void model_end_stream(struct model_call *call) {
 
 /* ---- Requests ---- */
 
+/*
+ * The W3C trace context of the run's metadata, for the service of the model only: a request to a complete address can
+ * be for another one.
+ */
+static void model_request_put_trace(struct model_call *call, tn_builder *builder, const struct model_request *request) {
+    static const char *const names[] = {"traceparent", "tracestate"};
+    tn_value context = tn_context(call->task), metadata = tn_get(context, "metadata");
+    tn_value configured = model_get_config(call, "headers");
+    bool elsewhere = strncmp(request->path, "http://", 7) == 0 || strncmp(request->path, "https://", 8) == 0;
+    for (size_t i = 0; i < 2 && !elsewhere; i++) {
+        uint64_t length = 0;
+        const char *text = tn_chars(tn_get(metadata, names[i]), &length);
+        bool fits = text != NULL && (i == 0 ? length == 55 : length > 0 && length <= 512);
+        for (uint64_t at = 0; fits && at < length; at++) fits = text[at] >= ' ' && text[at] <= '~';
+        if (!fits) break; /* without a traceparent, there is no tracestate */
+        if (tn_get(configured, names[i]) == NULL && tn_get(request->headers, names[i]) == NULL)
+            tn_put(builder, names[i], tn_get(metadata, names[i]));
+    }
+    tn_release(context);
+}
+
 static void model_request_put_headers(struct model_call *call, tn_builder *builder,
                                       const struct model_request *request) {
     const struct model_provider *provider = call->model->provider;
@@ -403,6 +424,7 @@ static void model_request_put_headers(struct model_call *call, tn_builder *build
         if (tn.value->entry(request->headers, i, &name, &value) != TN_OK) break;
         if (tn_get_key(configured, name) == NULL) tn_put_key(builder, name, value);
     }
+    model_request_put_trace(call, builder, request);
     bool default_key = key == NULL && provider->secret != NULL && call->model->is_default_host;
     if (!request->keyless && (key != NULL || default_key) && tn_get(configured, call->model->key_header) == NULL) {
         tn_put_begin(builder, call->model->key_header, TN_ARRAY);

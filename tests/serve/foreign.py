@@ -77,7 +77,7 @@ def langgraph_error(text, response):
 
 
 SHAPES = {"tenon.openai_server": openai_error, "tenon.ai_sdk": ai_sdk_error, "tenon.mcp_server": mcp_error,
-          "tenon.rest_server": rest_error, "tenon.ag_ui": ag_ui_error, "tenon.session_server": session_error,
+          "tenon.rest_server": rest_error, "tenon.metrics": rest_error, "tenon.ag_ui": ag_ui_error, "tenon.session_server": session_error,
           "tenon.langgraph_server": langgraph_error, "tenon.a2a_server": foreign_a2a.error}
 
 
@@ -199,6 +199,7 @@ def rows(ada):
         theirs = (404,) if said is ag_ui else (200,)  # the thread of a session is `session-ID`, so it is one of Bob
         table["POST", path + "/{graph}"] = [(theirs, path + "/long", said("@ada:page", "hi"), None),
                                             ((200,), path + "/long", said("page", "hi"), None)]  # a thread of Bob
+    table["GET", "/metrics"] = [((403,), "/metrics", None, None)]
     for path in ("/openapi.json", "/openrpc.json"):
         table["GET", path] = [((200,), path, None, None)]
     table |= foreign_a2a.rows(ada["a2a"])

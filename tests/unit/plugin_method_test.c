@@ -94,9 +94,9 @@ static void expect_info(struct served *served, const char *scope, const char *me
     tn_value result = use_json(served, "methods.info", "{}"), info = value_get(result, "value");
     if (!value_text_is(value_get(info, "scope"), scope)) fail_msg("%s: expected %s", mode_names[mode], scope);
     expect_json_take(value_ref(value_get(info, "methods")), methods);
-    expect_json_take(
-        value_ref(value_get(info, "events")),
-        "[\"component/changed\",\"run/started\",\"run/ended\",\"task/claimed\",\"task/event\",\"task/ended\"]");
+    expect_json_take(value_ref(value_get(info, "events")),
+                     "[\"component/changed\",\"run/started\",\"run/ended\",\"task/claimed\",\"task/event\",\"task/"
+                     "ended\",\"span/ended\"]");
     value_unref(result);
 }
 

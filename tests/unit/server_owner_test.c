@@ -29,6 +29,7 @@ static const struct attack {
     const char *method, *params, *code;
 } attacks[] = {
     {"host/info", "{}", OK},
+    {"host/metrics", "{}", DENIED},
     {"host/methods", "{}", OK},
     {"event/subscribe", "{\"events\":[\"run/started\",\"task/claimed\",\"component/changed\"]}", OK},
     {"event/unsubscribe", "{\"subscription\":9}", NONE},

@@ -15,6 +15,7 @@
 #include "host/base/container_of.h"
 #include "host/base/log.h"
 #include "host/base/loop.h"
+#include "host/base/trace.h"
 #include "host/data/store/store_internal.h"
 #include "host/data/store/store_link.h"
 #include "host/data/store/store_provider.h"
@@ -265,9 +266,22 @@ static void *store_thread_main(void *user) {
 
 /* ---- On the loop ---- */
 
+static void store_trace(struct store *store, const struct store_request *request, const struct error *error) {
+    static const char *const kinds[] = {[STORE_REQUEST_COMMIT] = "commit",
+                                        [STORE_REQUEST_QUERY] = "query",
+                                        [STORE_REQUEST_MAINTAIN] = "maintain",
+                                        [STORE_REQUEST_PERFORM] = "perform"};
+    tn_value name = value_text(kinds[request->kind]);
+    bool done = request->status == TN_OK;
+    trace_end_take(store->loop, request->started_us,
+                   trace_span("store", name, done ? "done" : "failed", done ? NULL : error->code));
+    value_unref(name);
+}
+
 static void store_report(struct store *store, struct store_request *request) {
     struct error error = ERROR_INIT;
     if (request->status != TN_OK) store_provider_error(&error, request->status, request->error);
+    if (request->started_us) store_trace(store, request, &error);
     if (request->release) request->release(request->perform_user);
     if (request->done) request->done(request->user, request->status, request->result, &error);
     error_finish(&error);
@@ -307,6 +321,7 @@ static void store_submit(struct store *store, struct store_request *request) {
     struct store *main = store->main;
     loop_hold(store->loop);
     request->from = store;
+    request->started_us = trace_start(store->loop);
     pthread_mutex_lock(&main->lock);
     store->running += main != store;
     store_queue_push(&main->pending, request);

@@ -293,6 +293,7 @@ static int32_t thread_admit_take(struct thread_opening *opening, tn_value loaded
     options->thread_id = request->id;
     if (request->mode == THREAD_RESUME) thread_take_options(options, record); /* a resumed run keeps its id */
     options->document = request->document;
+    options->served = request->served;
     options->durability = request->durability;
     options->loaded = loaded;
     options->log = log;

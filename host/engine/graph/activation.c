@@ -101,7 +101,10 @@ static tn_value activation_context(struct activation *activation) {
     return value_set_take(context, "seed", value_int((int64_t)seed));
 }
 
-static tn_value activation_call_context(struct call *call) { return activation_context(call_owner(call)); }
+static tn_value activation_call_context(struct call *call) {
+    struct activation *activation = call_owner(call);
+    return trace_activation_context_take(activation, activation_context(activation));
+}
 
 static tn_value activation_run_value(struct call *call) {
     return run_context(((struct activation *)call_owner(call))->run);
@@ -237,6 +240,8 @@ static void activation_on_call_ended(struct call *call) {
     run_advance(run);
 }
 
+static tn_value activation_trace_id(struct call *call) { return trace_id_of_activation(call_owner(call)); }
+
 const struct call_ops activation_call_ops = {.ended = activation_on_call_ended,
                                              .chunk = activation_chunk,
                                              .wants_chunks = activation_wants_chunks,
@@ -248,7 +253,8 @@ const struct call_ops activation_call_ops = {.ended = activation_on_call_ended,
                                              .use_count = activation_tool_use_count,
                                              .record = activation_record_call,
                                              .check_budget = activation_check_budget,
-                                             .add_usage = activation_add_usage};
+                                             .add_usage = activation_add_usage,
+                                             .trace_id = activation_trace_id};
 
 /* ---- Attempts ---- */
 
@@ -274,8 +280,8 @@ static struct callable *activation_pass_gate(struct activation *activation) {
 static void activation_start_attempt(struct activation *activation) {
     struct run *run = activation->run;
     const struct document_node *def = activation_definition(activation);
-    if (run_may_report(run)) { /* started_ms and the events are only for a subscriber */
-        activation->started_ms = loop_now_ms(run->loop);
+    if (run_may_report(run)) { /* started_us and the events are only for a subscriber */
+        trace_activation_start(activation);
         if (activation->attempt > 1) emit_activation(activation, "reset");
         emit_activation(activation, "start");
         if (activation->state != ACTIVATION_WAITING) { /* the subscriber cancelled the run */
@@ -374,6 +380,7 @@ static void activation_fail(struct activation *activation, bool retry_allowed) {
         run->retrying++;
         loop_timer_start(run->loop, &activation->retry_timer, activation_retry_delay(activation),
                          activation_on_retry_timer);
+        trace_activation_end(activation);
         emit_activation(activation, "retry"); /* must come last: the subscriber may cancel the run */
         return;
     }
@@ -385,12 +392,14 @@ static void activation_fail(struct activation *activation, bool retry_allowed) {
         run->first_failed = activation->index;
         activation_cancel_all_from(run, activation->index + 1);
     }
+    trace_activation_end(activation);
     emit_activation(activation, "end");
 }
 
 static void activation_interrupt(struct activation *activation) {
     activation->state = ACTIVATION_INTERRUPTED;
     activation->run->interrupted++;
+    trace_activation_end(activation);
     emit_activation(activation, "end");
 }
 
@@ -404,7 +413,10 @@ static void activation_end_attempt(struct activation *activation) {
         if (activation->cache_use) activation_fill_cache(activation);
         /* The conditions only save time: both functions check them. */
         if (run->durable) durable_save_outcome(activation);
-        if (run_may_report(run)) emit_activation(activation, "end");
+        if (run_may_report(run)) {
+            trace_activation_end(activation);
+            emit_activation(activation, "end");
+        }
         return;
     case CALL_INTERRUPTED:
         /* It will resume from its continuation, so a new round begins. It begins now, because the number of the round
@@ -416,6 +428,7 @@ static void activation_end_attempt(struct activation *activation) {
     case CALL_CANCELLED:
         if (run_is_cancelled(run) || activation->index > run->first_failed) {
             activation->state = ACTIVATION_CANCELLED;
+            trace_activation_end(activation);
             emit_activation(activation, "end");
             return;
         }

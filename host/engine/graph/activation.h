@@ -78,7 +78,7 @@ struct activation {
 
     struct error error; /* of ACTIVATION_FAILED, and of the failed attempt in ACTIVATION_RETRYING */
     struct loop_timer retry_timer;
-    int64_t started_ms;
+    int64_t started_us; /* of the attempt, if something is reported about it */
 };
 
 extern const struct call_ops activation_call_ops;

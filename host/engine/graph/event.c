@@ -96,7 +96,8 @@ void emit_activation(struct activation *activation, const char *what) {
                                                [ACTIVATION_RETRYING] = "failed"};
         if (outcomes[activation->state])
             event = value_set_take(event, "outcome", value_text(outcomes[activation->state]));
-        event = value_set_take(event, "ms", value_int(loop_now_ms(run->loop) - activation->started_ms));
+        int64_t ms = loop_now_ms(run->loop) - activation->started_us / 1000;
+        event = value_set_take(event, "ms", value_int(ms > 0 ? ms : 0));
         if (activation->error.code) event = value_set_take(event, "error", error_to_value(&activation->error));
     }
     run_emit_take(run, RUN_MODE_TASKS, event);

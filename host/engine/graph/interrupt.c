@@ -284,6 +284,7 @@ int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error 
     bool in_step = run_in_step(run);
     run_start_step_limit(run, in_step); /* an interrupted step has been counted, and is the first of this invocation */
     run_start_timeout(run);
+    trace_run_start(run);
     for (uint32_t i = 0; i < run->activation_count; i++) apply_answer(&run->activations[i], answers);
     run->next_activation = 0; /* only those in ACTIVATION_WAITING are started */
     durable_start(run);

@@ -7,6 +7,7 @@
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
 #include "host/base/random.h"
+#include "host/base/trace.h"
 #include "host/data/thread/thread_log.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/durable.h"
@@ -74,8 +75,10 @@ struct run *run_new(struct graph *graph, const struct run_options *options) {
     run->options.thread_id = options->thread_id ? mem_text(options->thread_id) : NULL;
     run->options.runner_id = options->runner_id ? mem_text(options->runner_id) : NULL;
     if (!options->event) run->options.modes = 0;
+    if (trace_wanted(run->loop)) run->options.modes |= RUN_MODE_TRACE;
     run->options.loaded = options->loaded ? value_ref(options->loaded) : NULL;
     run->options.document = options->document ? mem_text(options->document) : NULL;
+    run->options.served = options->served ? value_ref(options->served) : NULL;
     run->recursion_limit = options->recursion_limit ? options->recursion_limit : document->recursion_limit;
     if (run->recursion_limit > graph->engine->recursion_max) run->recursion_limit = graph->engine->recursion_max;
     run->limit_step = run->recursion_limit;
@@ -113,6 +116,7 @@ void run_free(struct run *run) {
     mem_free(run->usage_before);
     channels_finish(&run->channels);
     value_unref(run->options.loaded);
+    value_unref(run->options.served);
     mem_free((void *)(uintptr_t)run->options.document);
     value_unref(run->options.tags);
     value_unref(run->options.metadata);
@@ -155,8 +159,10 @@ void run_start_timeout(struct run *run) {
 
 /* The input has been applied. Returns true if the run has ended. */
 static bool run_launch(struct run *run) {
+    bool reports = run_may_report(run);
     run->report_next = 0;
-    run_commit(run, "input", run_may_report(run) ? RUN_STATE_REPORTING : RUN_STATE_PLANNING);
+    if (reports) trace_run_start(run);
+    run_commit(run, "input", reports ? RUN_STATE_REPORTING : RUN_STATE_PLANNING);
     return run_drive(run);
 }
 

@@ -53,6 +53,8 @@ enum run_mode {
     RUN_MODE_DEBUG = 1 << 6        /* {type, step, event, level?, node?, message?}: routing, joins */
 };
 #define RUN_MODE_ALL 0x7fu
+/* Not a mode of events: the run reports spans (run_trace.c). run_new sets it, if somebody has subscribed to them. */
+#define RUN_MODE_TRACE (1u << 7)
 /* The delta of a model in a chunk {messages: delta}; NULL for any other chunk, which belongs to mode `custom`. */
 tn_value chunk_delta(tn_value chunk);
 /* Parses "values,updates" or "all". Returns 0 with an error that suggests the nearest name if one is unknown. */
@@ -92,6 +94,7 @@ struct run_options {
     enum run_durability durability;
     bool refresh_cache;            /* nodes with `cache` run, and their results replace those in the cache */
     const char *document;          /* path of the document, stored in the thread; may be NULL */
+    tn_value served;               /* THREAD_SERVED of the record, for a run that its host continues; or NULL */
     struct replay *replay;         /* instead of a log: the recorded thread (run_replay.h); borrowed until run_free */
     _Atomic uint32_t *shown_steps; /* receives run_steps at each super-step, for another thread; may be NULL */
 };

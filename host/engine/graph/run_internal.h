@@ -118,6 +118,7 @@ struct run {
     struct run *nested, *next_nested; /* outermost run: all runs inside it */
 
     struct durable *durable;    /* NULL if nothing is logged or replayed */
+    int64_t started_us;         /* of this invocation, if spans are wanted; else 0 */
     int64_t planned_ms, now_ms; /* wall clock of the next step's planning, and of this step; 0 if not yet read */
 
     /* What the run and its nested runs used: in total, and up to the last committed step. NULL if nothing. */
@@ -232,6 +233,17 @@ bool run_report_next(struct run *run);
 void emit_debug(struct run *run, const char *what, int32_t node, const char *message);
 /* The same with "level": "warning": the author of the document probably made a mistake. */
 void emit_warning(struct run *run, const char *what, int32_t node, const char *message);
+
+/* ---- run_trace.c ---- */
+
+/* Each has no effect unless its run reports spans; trace_activation_start notes the time in any case. */
+void trace_activation_start(struct activation *activation);
+void trace_activation_end(struct activation *activation); /* of an attempt */
+/* The context of its call, with the traceparent of what it causes. Takes and returns it. */
+tn_value trace_activation_context_take(struct activation *activation, tn_value context);
+void trace_run_start(struct run *run);
+void trace_run_end(struct run *run);
+tn_value trace_id_of_activation(struct activation *activation); /* a new reference; NULL: it reports none */
 
 /* ---- run_usage.c, run_tool_uses.c: see activation.h ---- */
 

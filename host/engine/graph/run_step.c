@@ -80,6 +80,7 @@ static void run_end(struct run *run) {
     if (run->status != RUN_INTERRUPTED) run_clear_activations(run);
     if (run->status == RUN_CANCELLED || run->stop == RUN_STOP_TIMEOUT) plan_clear(run);
     run_set_state(run, RUN_STATE_IDLE);
+    if (run->started_us) trace_run_end(run);
     emit_debug(run, run_status_name(run->status), DOCUMENT_NOWHERE, run->error.message);
 }
 

@@ -17,10 +17,12 @@
 #include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/base/random.h"
+#include "host/base/trace.h"
 #include "host/engine/engine.h"
 #include "host/engine/model/model_embed.h"
 #include "host/engine/model/model_internal.h"
 #include "host/engine/model/usage.h"
+#include "host/plugin/call/call_trace.h"
 #include <string.h>
 
 #define FALLBACKS_LOGGED_MAX 1024u /* fallbacks remembered; then the set is cleared, and they may be logged again */
@@ -38,12 +40,13 @@ struct model_call {
     bool entering; /* inside model_gate_enter */
     bool entered;  /* the gate has admitted the ticket */
     uint32_t at;
-    uint32_t tried;    /* bit i: provider i was called, or is not to be called */
-    uint32_t attempts; /* so far, with all models */
-    int64_t retries;   /* of the current model */
-    bool fell_back;    /* the current model is not the first one */
-    bool emitted;      /* this attempt has emitted deltas that were forwarded */
-    bool streamed;     /* this attempt has sent deltas, wanted or not */
+    uint32_t tried;     /* bit i: provider i was called, or is not to be called */
+    uint32_t attempts;  /* so far, with all models */
+    int64_t started_us; /* 0: its span is not wanted */
+    int64_t retries;    /* of the current model */
+    bool fell_back;     /* the current model is not the first one */
+    bool emitted;       /* this attempt has emitted deltas that were forwarded */
+    bool streamed;      /* this attempt has sent deltas, wanted or not */
 };
 
 /* ---- The answer ---- */
@@ -73,6 +76,24 @@ static const char *malformed_output(tn_value output) {
     return value_is(value_get(output, "message"), TN_OBJECT) ? NULL : "`message` is not an object";
 }
 
+/*
+ * Reports the span of the call, which ends now. `output` is NULL unless it is done. One that waits for an answer is not
+ * reported: it is made again.
+ */
+static void model_call_trace(const struct model_call *self, const char *outcome, const char *code, tn_value output) {
+    const struct model_provider *provider = &self->model->providers[self->at];
+    tn_value name = value_text(provider->name);
+    tn_value span = trace_span("model", name, outcome, code);
+    tn_value usage = value_get(output, "usage"), reason = value_get(output, "finish_reason");
+    value_unref(name);
+    span = value_set_take(span, "role", value_text(self->model->name));
+    span = value_set_take(span, "operation", value_text(model_embed_is_wanted(self->input) ? "embeddings" : "chat"));
+    span = value_set_take(span, "attempts", value_int(self->attempts));
+    if (value_is(usage, TN_OBJECT)) span = value_set_take(span, "usage", value_ref(usage));
+    if (value_is(reason, TN_STRING)) span = value_set_take(span, "finish_reason", value_ref(reason));
+    trace_end_take(call_loop(self->call), self->started_us, call_trace_add_place(span, self->call));
+}
+
 /* Call this before the call ends: ending it may free it. Returns its token. */
 static uint64_t model_call_detach(struct model_call *self) {
     call_set_data(self->call, NULL);
@@ -86,6 +107,7 @@ static void model_call_complete(struct model_call *self, tn_value output) {
     uint64_t token = model_call_detach(self);
     tn_value message = value_get(output, "message");
     if (message && !value_text_is(value_get(message, "type"), "ai")) {
+        if (self->started_us) model_call_trace(self, "done", NULL, output);
         (void)call_complete(token, output); /* a provider older than tenon/message.h: unchanged */
         return;
     }
@@ -95,6 +117,7 @@ static void model_call_complete(struct model_call *self, tn_value output) {
         out = value_set_take(out, "message",
                              signed_message(message, provider->name, usage, value_get(output, "finish_reason")));
     out = value_set_take(out, "model", value_text(provider->name));
+    if (self->started_us) model_call_trace(self, "done", NULL, out);
     if (self->cache_key)
         model_cache_put(model->engine->models, self->cache_key, out, model->role.cache_ttl_ms, loop_now_ms(loop));
     (void)call_complete(token, out);
@@ -268,6 +291,7 @@ static void model_call_fail(struct model_call *self, const struct error *error, 
         if (!all.more) all.more = value_set_take(value_object(), "retryable", value_bool(error_retryable(error)));
         all.more = value_set_take(all.more, "detail", detail);
     }
+    if (self->started_us) model_call_trace(self, "failed", error->code, NULL);
     (void)call_fail(model_call_detach(self), &all);
     mem_free(text);
     error_finish(&all);
@@ -389,6 +413,7 @@ static enum model_next handle_attempt_end(struct model_call *self) {
         return MODEL_ENDED;
     case CALL_CANCELLED:
         error_set(&cancelled, TN_CANCELLED, "CANCELLED", "the call was cancelled");
+        if (self->started_us) model_call_trace(self, "cancelled", "CANCELLED", NULL);
         (void)call_fail(model_call_detach(self), error && error->code ? error : &cancelled);
         error_finish(&cancelled);
         return MODEL_ENDED;
@@ -526,6 +551,7 @@ static bool complete_from_cache(struct model_call *self) {
         (void)call_emit(call_token(self->call), delta);
         value_unref(delta);
     }
+    if (self->started_us) model_call_trace(self, "done", NULL, output);
     (void)call_complete(model_call_detach(self), output);
     value_unref(output);
     return true;
@@ -538,6 +564,7 @@ static int32_t model_start(struct callable *callable, struct call *call, tn_valu
     self->model = (struct model *)(void *)callable_ref(&model->callable);
     self->call = call;
     self->input = input ? value_ref(input) : value_null();
+    self->started_us = trace_start(call_loop(call));
     if (model->role.cache_ttl_ms > 0) self->cache_key = model_cache_key(model, self->input);
     call_set_data(call, self);
     (void)choose_next(self, &first);
@@ -560,6 +587,7 @@ static void model_cancel(struct callable *callable, struct call *call) {
     }
     if (!loop_timer_is_running(&self->pause) && !self->ticket.gate) return;
     error_set(&cancelled, TN_CANCELLED, "CANCELLED", "the call was cancelled");
+    if (self->started_us) model_call_trace(self, "cancelled", "CANCELLED", NULL);
     (void)call_fail(model_call_detach(self), &cancelled);
     error_finish(&cancelled);
     model_call_free(self);

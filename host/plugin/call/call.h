@@ -163,6 +163,8 @@ struct call_ops {
      * if the node itself made the call, so that the call is not below another one.
      */
     void (*add_usage)(struct call *call, const char *path, tn_value used);
+    /* The id of the span that the call belongs to (base/trace.h), a new reference; NULL: none. */
+    tn_value (*trace_id)(struct call *call);
 };
 
 /* One write of a task to a channel. call_writes returns them in the order in which they were made. */

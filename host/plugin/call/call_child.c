@@ -9,7 +9,9 @@
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
+#include "host/base/trace.h"
 #include "host/plugin/call/call_internal.h"
+#include "host/plugin/call/call_trace.h"
 #include "host/plugin/call/instance.h"
 #include "host/plugin/registry/registry.h"
 #include <inttypes.h>
@@ -25,6 +27,7 @@ struct child_call {
     bool spends; /* a tool whose output can have `spent`, which counts as the usage of a model */
     struct call_options options;
     struct loop_work work;
+    int64_t started_us; /* of a tool, if its span is wanted; else 0 */
 };
 
 static void write_call_path(struct buffer *out, const struct call *call) {
@@ -164,6 +167,8 @@ static tn_value child_context(struct call *call) {
     context = value_set_take(context, "task_id", value_text(buffer_cstr(&id)));
     buffer_finish(&path);
     buffer_finish(&id);
+    if (trace_wanted(call->loop))
+        context = call_trace_context_take(context, call, ((const struct child_call *)call_owner(call))->model);
     return context;
 }
 
@@ -204,6 +209,7 @@ static void child_call_report(struct child_call *child) {
     tn_value error = NULL;
     bool waits = child_record(call);
     child_add_usage(child);
+    if (child->started_us) call_trace_tool(call, child->started_us);
     child_unlink(call);
     switch (call_outcome(call)) {
     case CALL_COMPLETED: child_call_tell(child, TN_OK, call_output(call) ? call_output(call) : value_null()); break;
@@ -299,6 +305,8 @@ static int32_t child_start(uint64_t token, struct callable *callee, tn_value inp
     if (!saved) saved = child_refused(parent, spending);
     tn_value saved_input = value_get(saved, "input");
     struct callable *recalled = saved && !saved_input ? recalled_new(saved) : NULL;
+    if (trace_wanted(parent->loop) && !recalled && call_trace_is_tool(callee))
+        child->started_us = trace_start(parent->loop);
     struct call *call = child->call = call_new(parent->loop, recalled ? recalled : callee, &ops, child);
     callable_unref(recalled);
     slot_clear_all_later(parent);

@@ -130,3 +130,9 @@ void web_free(struct web *web) {
     value_unref(web->config);
     mem_free(web);
 }
+
+bool web_has_route_of(const struct web *web, const struct plugin *plugin) {
+    for (size_t i = 0; i < web->routes.count; i++)
+        if (web->routes.items[i]->plugin == plugin) return true;
+    return false;
+}

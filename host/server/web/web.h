@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 struct access;
+struct plugin;
 struct server;
 struct web;
 
@@ -56,5 +57,8 @@ bool web_is_drained(const struct web *web); /* no request is open */
 void web_reopen_log(struct web *web);
 /* Ends all connections. Plugins get CLOSED, and from then on TN_UNSUPPORTED. NULL is allowed. */
 void web_free(struct web *web);
+
+/* True if the plugin has a route. */
+bool web_has_route_of(const struct web *web, const struct plugin *plugin);
 
 #endif

@@ -202,7 +202,8 @@ static bool check_head(struct web_request *request, const struct web_path *path)
 }
 
 bool web_check_rest(struct web_request *request) {
-    request->event = value_set_take(request->event, "headers", web_shown_headers(request, request->key != NULL));
+    request->event = value_set_take(request->event, "headers",
+                                    web_trace_begin_take(request, web_shown_headers(request, request->key != NULL)));
     request->upgrade = is_upgrade(request);
     web_socket_forget_key(request);
     return web_check_body(request);

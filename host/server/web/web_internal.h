@@ -67,6 +67,8 @@ struct web_request {
     struct web_request *stream_next,
         **stream_link;           /* event streams, for keep-alive; the link is NULL for other requests */
     struct loop_work later;      /* reports TN_SERVER_DRAIN */
+    tn_value trace;              /* a span, with `id` and `context`; NULL: none is wanted */
+    tn_value causes;             /* trace context of what it causes: {traceparent, tracestate?}; or NULL */
     int64_t started_us, last_ms; /* last_ms: of the last event */
     uint64_t unread;             /* bytes written since FULL */
     uint64_t received;           /* bytes of the body */
@@ -165,6 +167,14 @@ void web_answer_take(struct web_request *request, int status, tn_value headers, 
 tn_value web_add_headers(struct web_request *request, tn_value headers, bool caches);
 tn_value web_push_header(tn_value headers, const char *name, const char *text);
 void web_keep_streams_alive(struct web *web);
+
+/* web_trace.c */
+/*
+ * If spans are wanted, the request is one: the traceparent of the headers, which it takes and returns, becomes that of
+ * what the request causes. One that is malformed is left out.
+ */
+tn_value web_trace_begin_take(struct web_request *request, tn_value headers);
+void web_trace_end(struct web_request *request, const char *reason, int64_t sent);
 
 /* web_socket.c */
 /* Sets socket_key if a subprotocol is a key, and removes it from the header. */

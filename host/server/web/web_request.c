@@ -10,6 +10,7 @@
 #include "host/base/container_of.h"
 #include "host/plugin/abi/abi.h"
 #include "host/plugin/registry/plugin.h"
+#include "host/server/plugin_client.h"
 #include "host/server/server.h"
 #include "host/server/web/web_internal.h"
 #include <string.h>
@@ -100,6 +101,8 @@ static void request_free(struct web_request *request) {
     web_socket_forget_key(request);
     mem_free(request->key);
     mem_free(request->origin);
+    value_unref(request->trace);
+    value_unref(request->causes);
     mem_free(request);
 }
 
@@ -108,8 +111,11 @@ static void request_free(struct web_request *request) {
 void web_request_deliver(struct web_request *request, int32_t event, tn_value value) {
     if (!request->handler) return; /* it may have no route, too */
     const struct plugin *plugin = request->route->plugin;
+    struct plugin_clients *clients = server_plugin_clients(request->web->server);
     void *before = interface_enter(plugin);
+    tn_value outer = plugin_clients_set_trace(clients, request->causes);
     request->handler(request->route->user, request->number, event, value);
+    (void)plugin_clients_set_trace(clients, outer);
     interface_leave(plugin, before);
 }
 
@@ -180,11 +186,12 @@ static const char *head_text(const struct web_request *request, const char *memb
     return text && value_is(text, TN_STRING) ? value_chars(text, NULL) : NULL;
 }
 
-static void request_log(const struct web_request *request, const char *reason, tn_value closed) {
+static void request_log(struct web_request *request, const char *reason, tn_value closed) {
     struct web *web = request->web;
     int64_t sent = 0;
     tn_value bytes = value_get(closed, "sent");
     if (bytes) (void)value_as_int(bytes, &sent);
+    web_trace_end(request, reason, sent);
     web_log_write(web->log, &(struct web_log_line){.time_ms = loop_wall_ms(web->loop),
                                                    .us = loop_clock_us(web->loop) - request->started_us,
                                                    .id = request->id,

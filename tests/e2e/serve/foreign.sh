@@ -7,7 +7,7 @@ command -v python3 >/dev/null || skips "python3 is not installed"
 cat >tenon.yaml <<'END_OF_FILE'
 store: {use: sqlite, path: store.db}
 serve: {port: 0, log: false}
-plugins: {config: {tenon.a2a_server: {push: {allow: [https://127.0.0.1:9]}}}}
+plugins: {config: {tenon.metrics: {prometheus: true}, tenon.a2a_server: {push: {allow: [https://127.0.0.1:9]}}}}
 END_OF_FILE
 ada=$("$TENON" key create ada) bob=$("$TENON" key create bob) reader=$("$TENON" key create reader --scope read --owner ada)
 "$TENON" serve --check-plugins "$SOURCE/tests/protocols/graphs/"{long,slow,question}.yaml >web.out 2>web.err &
