@@ -25,7 +25,8 @@ bool check_steps(struct exchange *exchange) {
     if (!fits)
         refuse(exchange, 422, "`supersteps` must be an array of {updates: [{values, as_node}]}, without `command`");
     else if (all > STEPS_MAX)
-        refuse(exchange, 422, "`supersteps` have %llu updates, expected at most %u", (unsigned long long)all, STEPS_MAX);
+        refuse(exchange, 422, "`supersteps` have %llu updates, expected at most %u", (unsigned long long)all,
+               STEPS_MAX);
     else if (count > 0 && tn_get_text(tn_get(exchange->body, "metadata"), "graph_id", NULL) == NULL)
         refuse(exchange, 422, "`supersteps` need the graph of the thread: `graph_id` in `metadata`");
     else

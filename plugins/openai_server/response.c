@@ -71,8 +71,7 @@ static void response_note_ended(struct response *response, tn_value report) {
     struct openai *openai = response->openai;
     struct response *oldest = NULL;
     const char *code = tn_get_text(tn_get(report, "error"), "code", "");
-    response->unsaved =
-        strncmp(code, "STORE_", 6) == 0 || strcmp(code, "FENCED") == 0 || strcmp(code, "OWNED") == 0;
+    response->unsaved = strncmp(code, "STORE_", 6) == 0 || strcmp(code, "FENCED") == 0 || strcmp(code, "OWNED") == 0;
     if (!response->ended) {
         response->ended = true;
         openai->running--;
