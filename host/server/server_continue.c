@@ -139,6 +139,9 @@ static void start_run(struct server_continue *all, const struct claim *claim, tn
     tn_value document = value_format("graph:%s", thread_record_text(served, "graph"));
     tn_value config = value_set_take(value_object_reserve(2), "thread_id", value_text(claim->thread));
     struct error error = ERROR_INIT;
+    tn_value kept = value_get(served, "config");
+    for (size_t i = 0; i < value_count(kept); i++)
+        config = value_set_key_take(config, value_ref(value_key_at(kept, i)), value_ref(value_value_at(kept, i)));
     if (run_id) config = value_set_take(config, "run_id", value_ref(run_id));
     if (run_id) forget_ended(all, value_chars(run_id, NULL));
     struct server_run *run =

@@ -385,9 +385,19 @@ static int32_t check_thread(const struct server_runs *runs, const struct thread_
  * can continue with the same rights. A new reference, or NULL.
  */
 static tn_value run_served(const struct server_run_options *options) {
+    /* What the record of a thread does not have, because a client that resumes it gives it again. */
+    static const char *const kept[] = {"recursion_limit", "concurrency",      "timeout_ms",
+                                       "strategy",        "interrupt_before", "interrupt_after"};
     const struct authority *authority = options->graph->authority;
     if (!options->file || !files_is_graph_name(options->file) || authority->outer || authority->from_text) return NULL;
-    tn_value served = value_set_take(value_object_reserve(2), "graph", value_text(options->file + strlen("graph:")));
+    tn_value served = value_set_take(value_object_reserve(3), "graph", value_text(options->file + strlen("graph:")));
+    tn_value config = value_object();
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        tn_value member = value_get(options->config, kept[i]);
+        if (member) config = value_set_take(config, kept[i], value_ref(member));
+    }
+    if (value_count(config)) served = value_set_take(served, "config", value_ref(config));
+    value_unref(config);
     return value_set_take(served, "modes", run_modes_names(options->modes));
 }
 

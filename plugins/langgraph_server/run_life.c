@@ -141,19 +141,38 @@ void run_take_report(struct run *run, tn_value report) {
     mark_ended(run, ended_status(report));
 }
 
-static void on_run_end(void *user, tn_value report) { run_take_report(user, report); }
-
+static void on_run_end(void *user, tn_value report);
 static const struct serving_run_handler run_handler = {on_started, on_run_event, on_run_end};
+
+static void on_run_end(void *user, tn_value report) {
+    struct run *run = user;
+    bool exists = run->loaded && !run->started && serving_is(tn_get(tn_get(report, "error"), "code"), "EXISTS");
+    if (exists && !run->continued) /* the host has continued it meanwhile */
+        run_follow_host(run);
+    else
+        run_take_report(run, report);
+}
+
+/* The run could not be started or followed. */
+static void fail_to_begin(struct run *run) {
+    tn_value error = tn_error("NO_MEMORY", "memory ran out");
+    refuse_all(run, error);
+    tn_release(error);
+    mark_ended(run, "error");
+}
+
+void run_follow_host(struct run *run) {
+    serving_run_close(run->serving);
+    run->continued = true;
+    run->serving = serving_run_follow(&run->langgraph->serving, run->caller, run->id, 0, &run_handler, run);
+    if (run->serving == NULL) fail_to_begin(run);
+}
 
 void run_begin(struct run *run) {
     tn_value params = run->params;
     run->params = NULL;
     run->serving = serving_run_start(&run->langgraph->serving, run->caller, run->method, params, &run_handler, run);
-    if (run->serving != NULL) return;
-    tn_value error = tn_error("NO_MEMORY", "memory ran out");
-    refuse_all(run, error);
-    tn_release(error);
-    mark_ended(run, "error");
+    if (run->serving == NULL) fail_to_begin(run);
 }
 
 void run_cancel(struct run *run) {

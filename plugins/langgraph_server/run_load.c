@@ -4,7 +4,7 @@
  *     the memory of the run ─▶ its saved events ─▶ the thread ─▶ the graph ─▶ the state ─▶ a run that is known here
  *
  * If the thread has not ended, the run continues from its last super-step, with numbers behind those of the saved
- * events, or behind the one that the client has.
+ * events, or behind the one that the client has. Usually the host has continued it already; then it is followed.
  */
 #include "stream.h"
 #include <stdlib.h>
@@ -88,6 +88,17 @@ static void continue_run(struct exchange *exchange, tn_value state) {
     answer(exchange, run);
 }
 
+/* `state` is that of the checkpoint after which the host has continued the run. */
+static void follow_continued(struct exchange *exchange, tn_value state) {
+    struct run *run = make(exchange, NULL);
+    if (run == NULL) return;
+    tn_release(run->state);
+    run->state = tn_retain(state);
+    run->status = "running";
+    run_follow_host(run);
+    answer(exchange, run);
+}
+
 static void on_state(struct exchange *exchange, bool ok, tn_value value) {
     const char *status = tn_get_text(exchange->record, "status", "");
     bool open = strcmp(status, "running") == 0 || strcmp(status, "stopped") == 0;
@@ -95,6 +106,8 @@ static void on_state(struct exchange *exchange, bool ok, tn_value value) {
         refuse_error(exchange, value);
     else if (is_known(exchange))
         return;
+    else if (exchange->how >= 0)
+        follow_continued(exchange, tn_get(value, "state"));
     else if (open)
         continue_run(exchange, tn_get(value, "state"));
     else
@@ -102,7 +115,18 @@ static void on_state(struct exchange *exchange, bool ok, tn_value value) {
 }
 
 static void graph_then(struct exchange *exchange) {
-    ask(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->thread), on_state);
+    tn_value params = tn_build("{s:s}", "thread_id", exchange->thread);
+    if (exchange->how >= 0) params = tn_set_take(params, "seq", tn_int(exchange->how));
+    ask(exchange, "thread/state", params, on_state);
+}
+
+/* `how` is the checkpoint after which the host has continued the run; -1: it has not. */
+static void on_listed(struct exchange *exchange, bool ok, tn_value value) {
+    tn_value run = tn.value->at(tn_get(value, "runs"), 0);
+    bool same = ok && strcmp(bare_id(tn_get_text(run, "run_id", "")), param(exchange, "run")) == 0;
+    exchange->how = same ? (int)tn_get_int(run, "continued_from", -1) : -1;
+    exchange->body = exchange->made;
+    if (!is_known(exchange)) find_graph(exchange, graph_then);
 }
 
 /* ---- Reading ---- */
@@ -117,8 +141,7 @@ static void on_thread(struct exchange *exchange, bool ok, tn_value value) {
         answer(exchange, NULL);
     } else {
         exchange->record = tn_retain(value);
-        exchange->body = exchange->made;
-        find_graph(exchange, graph_then);
+        ask(exchange, "run/list", tn_build("{s:s, s:i}", "thread_id", exchange->thread, "limit", 1), on_listed);
     }
 }
 

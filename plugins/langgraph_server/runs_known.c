@@ -208,8 +208,10 @@ void runs_stop(struct exchange *exchange) {
     const char *status = tn_get_text(exchange->body, "status", NULL);
     bool known = status == NULL;
     for (size_t i = 0; !known && i < sizeof states / sizeof *states; i++) known = strcmp(states[i], status) == 0;
-    if (!known || (is_set(ids) && tn.value->kind(ids) != TN_ARRAY) ||
-        (is_set(thread) && tn_chars(thread, NULL) == NULL) || (status == NULL && !is_set(ids)))
+    if (tn.value->count(ids) > LIST_MAX)
+        refuse(exchange, 422, "`run_ids` has more than %d ids", LIST_MAX);
+    else if (!known || (is_set(ids) && tn.value->kind(ids) != TN_ARRAY) ||
+             (is_set(thread) && tn_chars(thread, NULL) == NULL) || (status == NULL && !is_set(ids)))
         refuse(exchange, 422, "expected `run_ids`, an array, or `status`: all, pending or running; and `thread_id`");
     else if (runs_cancel_named(exchange) == 0)
         refuse(exchange, 404, "No active run found");

@@ -46,6 +46,7 @@ struct run {
     bool stopped;   /* the host ends, and the thread can be continued */
     tn_value state; /* whose values the stream begins with; or NULL */
     bool loaded;    /* a run of an earlier process */
+    bool continued; /* it was continued by the host, not here */
     /* Saving; stream_saved.c. */
     bool resumable;
     uint64_t saved, saving;             /* the newest event that is saved, that is being saved */
@@ -66,6 +67,7 @@ void follower_remove(struct follower *follower);
 /* A run that has not begun; NULL if there are too many. `id`: of a run of an earlier process, or NULL. */
 struct run *run_make(struct exchange *exchange, const struct run_options *options, const char *id);
 void run_begin(struct run *run);
+void run_follow_host(struct run *run); /* the host runs it already */
 /* A run of an earlier process that has ended with this status; its result is not known. */
 void run_set_ended(struct run *run, const char *status);
 void run_take_report(struct run *run, tn_value report);

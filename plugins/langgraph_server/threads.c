@@ -388,12 +388,21 @@ static void on_memories_counted(struct exchange *exchange, bool ok, tn_value val
     list_records(exchange, ok, value, on_records_counted);
 }
 
+/* Each id is compared with each thread. */
+static bool check_ids(struct exchange *exchange) {
+    bool fits = tn.value->count(tn_get(exchange->body, "ids")) <= LIST_MAX;
+    if (!fits) refuse(exchange, 422, "`ids` has more than %d ids", LIST_MAX);
+    return fits;
+}
+
 void threads_search(struct exchange *exchange) {
+    if (!check_ids(exchange)) return;
     ask(exchange, "memory/search", tn_build("{s:V, s:i}", "namespace", threads_namespace(), "limit", LIST_MAX),
         on_memories);
 }
 
 void threads_count(struct exchange *exchange) {
+    if (!check_ids(exchange)) return;
     ask(exchange, "memory/search", tn_build("{s:V, s:i}", "namespace", threads_namespace(), "limit", LIST_MAX),
         on_memories_counted);
 }

@@ -136,8 +136,9 @@ for run in active:
     assert expect(200, "GET", f"{runs}/{run}")["status"] == "interrupted"
 expect(404, "POST", "/runs/cancel", {"status": "all"})
 assert expect(200, "POST", runs + "/wait", {**hello, "after_seconds": 0.01})["messages"]
-for body in ({}, {"status": "absent"}, {"run_ids": "x"}):
+for body in ({}, {"status": "absent"}, {"run_ids": "x"}, {"run_ids": [NOWHERE] * 1001}):
     expect(422, "POST", "/runs/cancel", body)
+expect(422, "POST", "/threads/search", {"ids": [NOWHERE] * 1001})
 expect(422, "POST", runs, {**hello, "after_seconds": -1})
 
 # Breakpoints, of this request only; `input: null` continues.
