@@ -186,7 +186,7 @@ static void watch_hangup(struct serve_web *web) {
 
 static int listen_web(struct serve_web *web, const struct serve_place *place) {
     struct error error = ERROR_INIT;
-    struct served_protocols protocols = {NULL};
+    struct served_protocols protocols = {.web = NULL};
     uint16_t port = 0;
     tn_value tls = NULL;
     buffer_init(&protocols.names, SIZE_MAX);
