@@ -60,7 +60,7 @@ void loop_set_secrets(struct loop *loop, struct secrets *secrets);
 struct secrets *loop_secrets(const struct loop *loop);
 /* False as long as no loop of the process has secrets: a check that costs nothing before loop_secrets is called. */
 extern atomic_bool loop_any_secrets;
-/* [loop] Receives spans (trace.h) of this loop; NULL: nobody has subscribed to them. Borrowed. */
+/* [loop] Receives spans (trace.h) of this loop; NULL: no client is subscribed to them. Borrowed. */
 void loop_set_trace(struct loop *loop, struct trace_sink *sink);
 struct trace_sink *loop_trace(const struct loop *loop);
 /* False as long as no loop of the process had a sink. */

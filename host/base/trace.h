@@ -1,11 +1,11 @@
 /*
- * trace.h - spans: what has taken time on a loop, reported when it ends to whoever has subscribed.
+ * trace.h - spans: what has taken time on a loop, reported when it ends to the clients that are subscribed.
  *
  * A span is an object {kind, name, id, parent?, start_us, us, outcome, code?, context?, …}; methods/host.yaml describes
  * it as the event `span/ended`. The server sets the sink of each loop while a client is subscribed to that event.
  * Without a sink nothing is measured or built: trace_wanted is one load and one branch.
  *
- *     self->started_us = trace_start(loop);                    // 0: nobody has subscribed
+ *     self->started_us = trace_start(loop);                    // 0: no client is subscribed
  *     ...
  *     if (self->started_us) trace_end_take(loop, self->started_us, trace_span("tool", name, "done", NULL));
  *

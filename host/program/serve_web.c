@@ -134,7 +134,7 @@ struct served_protocols {
     struct buffer names;
 };
 
-/* A plugin in a process of its own may add its routes later. One that adds none is not mentioned. */
+/* An isolated plugin may add its routes later. One that adds none is not mentioned. */
 static int32_t load_protocol(void *user, struct plugin *plugin, struct error *error) {
     struct served_protocols *served = user;
     struct buffer *names = &served->names;

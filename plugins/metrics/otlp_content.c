@@ -55,15 +55,16 @@ tn_value otlp_value(tn_value value) {
 tn_value otlp_messages(tn_value messages) {
     tn_value list = tn_build("[]");
     if (tn.value->kind(messages) != TN_ARRAY) {
-        (void)tn_append_take(&list, tn_build("{s:s, s:[{s:s, s:v}]}", "role", "user", "parts", "type", "text", "content",
-                                             messages));
+        (void)tn_append_take(
+            &list, tn_build("{s:s, s:[{s:s, s:v}]}", "role", "user", "parts", "type", "text", "content", messages));
     } else {
         for (uint64_t i = 0; i < tn.value->count(messages); i++) {
             tn_value message = tn.value->at(messages, i);
             bool text = tn.value->kind(message) == TN_STRING;
             tn_value parts = text ? NULL : parts_of(message);
             if (text) add_text(&parts, message);
-            (void)tn_append_take(&list, tn_build("{s:s, s:V}", "role", text ? "user" : role_of(message), "parts", parts));
+            (void)tn_append_take(&list,
+                                 tn_build("{s:s, s:V}", "role", text ? "user" : role_of(message), "parts", parts));
         }
     }
     tn_value json = list != NULL ? otlp_value(list) : NULL;

@@ -142,7 +142,7 @@ def check_begun_here():
 
 
 def check_not_sampled():
-    """The flag of the client decides, and goes on to the provider; then a sampled trace comes, so nothing is missing."""
+    """The flag of the client decides, and the provider gets it; then a sampled trace comes, so nothing is missing."""
     trace_id, later = "1" * 32, "2" * 32
     say("look", traceparent=f"00-{trace_id}-{REMOTE}-00")
     say("error", 429, traceparent=f"00-{later}-{REMOTE}-01")

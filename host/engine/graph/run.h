@@ -53,7 +53,7 @@ enum run_mode {
     RUN_MODE_DEBUG = 1 << 6        /* {type, step, event, level?, node?, message?}: routing, joins */
 };
 #define RUN_MODE_ALL 0x7fu
-/* Not a mode of events: the run reports spans (run_trace.c). run_new sets it, if somebody has subscribed to them. */
+/* Not a mode of events: the run reports spans (run_trace.c). run_new sets it, if a client is subscribed to them. */
 #define RUN_MODE_TRACE (1u << 7)
 /* The delta of a model in a chunk {messages: delta}; NULL for any other chunk, which belongs to mode `custom`. */
 tn_value chunk_delta(tn_value chunk);
