@@ -266,6 +266,9 @@
     CODE(OWNED, false, "Other", \
          "A process that has not ended runs the thread. Wait until its run has ended, or stop it. With `force` (on the " \
          "command line --force) a run takes the thread over: the other run then ends with FENCED.") \
+    CODE(HOST_ENDED, false, "Other", \
+         "The process of the host has died several times while the run was at the same checkpoint, so `tenon serve` does " \
+         "not continue the run by itself any more. Find out why the process died, then resume the thread.") \
     CODE(WRONG_THREAD, false, "Other", \
          "A function of the library was called on another OS thread than the one that opened the host. Only functions " \
          "that tenon/embed.h marks with [any] may be. The call has done nothing.") \

@@ -29,6 +29,13 @@ struct graph_note {
     int64_t at_ms;                 /* when it was put there, as loop_now_ms */
 };
 
+/* Whether runs that end now end because of the host. Those that have `served` are continued by the next one. */
+enum engine_end {
+    ENGINE_STAYS,
+    ENGINE_DRAINS, /* runs are asked to stop */
+    ENGINE_CANCELS /* runs are cancelled */
+};
+
 struct engine {
     /* Services, borrowed. They do not change. */
     struct loop *loop;
@@ -47,6 +54,7 @@ struct engine {
     struct graphs *graphs;
     struct thread_cache *threads; /* data/thread */
     struct graph_note graphs_noted[ENGINE_GRAPHS_NOTED];
+    enum engine_end end; /* set by the server */
 };
 
 #endif

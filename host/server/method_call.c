@@ -20,6 +20,7 @@
 #include "host/server/plugin_client.h"
 #include "host/server/server.h"
 #include "host/server/server_internal.h"
+#include "host/server/user_error.h"
 #include <string.h>
 
 #define EFFECT_PREFIX "host.method:"
@@ -402,10 +403,16 @@ void *method_user(const struct method_call *call) { return (void *)(uintptr_t)ca
 
 void method_on_stored(void *user, int32_t status, tn_value result, const struct error *error) {
     uint64_t token = (uint64_t)(uintptr_t)user;
+    struct call *made = call_lookup_open(token);
+    const struct method_callable *self = made ? (const struct method_callable *)call_callable(made) : NULL;
+    struct error shown = ERROR_INIT;
     if (status == TN_OK)
         end_with(token, result ? result : value_null());
+    else if (self && *self->owner && user_error_is_hidden(error->code))
+        (void)(user_error_set(&shown, status, error->code), call_fail(token, &shown));
     else
         (void)call_fail(token, error);
+    error_finish(&shown);
 }
 
 /* ---- Parameters ---- */

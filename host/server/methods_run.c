@@ -48,7 +48,8 @@ static int32_t run_begin(const struct method_call *call, bool resumes, struct er
                                                     .config = value_get(call->params, "config"),
                                                     .modes = modes_param(call),
                                                     .resumes = resumes,
-                                                    .answers = value_get(call->params, "answers")},
+                                                    .answers = value_get(call->params, "answers"),
+                                                    .continued = -1},
                        error);
     graph_unref(graph);
     if (!run) return TN_INVALID;

@@ -11,6 +11,7 @@
 #include "host/data/kernel/kernel.h"
 #include "host/data/thread/thread_admin.h"
 #include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_records.h"
 #include "host/engine/execution/execution_thread.h"
 #include "host/engine/graph/graph.h"
 #include "host/plugin/call/owner.h"
@@ -20,6 +21,7 @@
 #include "host/server/method_internal.h"
 #include "host/server/method_request.h"
 #include "host/server/server.h"
+#include "host/server/user_error.h"
 
 static struct store *thread_store_of(const struct method_call *call, struct error *error) {
     return host_store(server_host(call->server), error);
@@ -82,11 +84,11 @@ static void thread_on_record(void *user, int32_t status, tn_value record, const 
 
 /* Takes the record. Users learn nothing of the machine, and nothing that only the host needs. */
 static tn_value without_host_members(tn_value record) {
-    static const char *const members[] = {"document", "owner",    "graph",   "fence",
-                                          "changed",  "snapshot", "batches", "incarnation"};
+    static const char *const members[] = {"document", "owner",   "graph",       "fence",       "changed",
+                                          "snapshot", "batches", "incarnation", THREAD_SERVED, THREAD_CONTINUED};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (value_get(record, members[i])) record = value_remove_take(record, value_text(members[i]));
-    return record;
+    return user_error_hide_take(record);
 }
 
 static void thread_on_own_page(void *user, int32_t status, tn_value page, const struct error *error) {

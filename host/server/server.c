@@ -14,6 +14,7 @@
 #include "host/server/method_job.h"
 #include "host/server/plugin_client.h"
 #include "host/server/rpc/rpc_budget.h"
+#include "host/server/server_continue.h"
 #include "host/server/server_internal.h"
 #include "host/server/server_run.h"
 #include "host/server/server_schedule.h"
@@ -28,6 +29,7 @@ struct server {
     struct server_runs *runs;
     struct server_workers *workers;
     struct server_schedule *schedule;
+    struct server_continue *continues;
     struct plugin_clients *plugin_clients;
     struct method_jobs *jobs;
     struct server_trace *trace;
@@ -69,6 +71,10 @@ struct server_workers *server_workers_of(const struct server *server) {
 }
 int32_t server_start_schedule(struct server *server, struct error *error) {
     return server_schedule_start(server->schedule, error);
+}
+void server_start_continue(struct server *server) { server_continue_start(server->continues); }
+struct server_continue *server_continue_of(const struct server *server) {
+    return server->continues;
 }
 struct plugin_clients *server_plugin_clients(const struct server *server) {
     return server->plugin_clients;
@@ -112,6 +118,7 @@ bool server_is_drained(const struct server *server) {
 
 void server_drain(struct server *server) {
     server_schedule_stop(server->schedule);
+    server_continue_stop(server->continues);
     server_workers_drain(server->workers);
     server_runs_drain(server->runs);
 }
@@ -216,6 +223,7 @@ struct server *server_new(struct host *host) {
     server->runs = server_runs_new(server);
     server->workers = server_workers_new(server);
     server->schedule = server_schedule_new(server);
+    server->continues = server_continue_new(server);
     server->plugin_clients = plugin_clients_new(server);
     server->jobs = method_jobs_new(server);
     server->trace = server_trace_new(server);
@@ -227,6 +235,7 @@ struct server *server_new(struct host *host) {
 void server_free(struct server *server) {
     if (!server) return;
     server_schedule_end(server->schedule);
+    server_continue_end(server->continues);
     server_workers_end(server->workers);
     server_runs_end(server->runs);
     loops_free(server->loops);
@@ -241,6 +250,7 @@ void server_free(struct server *server) {
     server_runs_free(server->runs);
     server_workers_free(server->workers);
     server_schedule_free(server->schedule);
+    server_continue_free(server->continues);
     loop_undefer(server_loop(server), &server->changed);
     value_unref(server->known);
     mem_free(server);

@@ -66,6 +66,11 @@ bool server_validates(const struct server *server);
  */
 int32_t server_start_schedule(struct server *server, struct error *error);
 /*
+ * From now on, until the server drains, runs of served graphs that another host has left are continued
+ * (server_continue.h). Call it when plugins can serve the clients of these runs.
+ */
+void server_start_continue(struct server *server);
+/*
  * Active runs end after their super-step; those with a thread can be continued later. Workers do the same, and their
  * Tasks return to the queue. No more runs and workers can start.
  */

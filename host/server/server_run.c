@@ -9,9 +9,13 @@
  */
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
+#include "host/assembly/host.h"
+#include "host/base/files.h"
+#include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/base/time_text.h"
 #include "host/data/kernel/kernel_request.h"
+#include "host/data/thread/thread_owner.h"
 #include "host/engine/engine.h"
 #include "host/engine/execution/execution.h"
 #include "host/engine/execution/invocation.h"
@@ -21,9 +25,11 @@
 #include "host/plugin/call/call.h"
 #include "host/server/client.h"
 #include "host/server/server.h"
+#include "host/server/server_continue.h"
 #include "host/server/server_internal.h"
 #include "host/server/server_run_internal.h"
 #include "host/server/server_run_part.h"
+#include "host/server/user_error.h"
 #include <string.h>
 
 /* ---- The table ---- */
@@ -82,6 +88,12 @@ uint32_t server_run_steps(const struct server_run *run) {
     return steps ? (uint32_t)value_to_int(steps) : 0;
 }
 bool server_run_is_active(const struct server_run *run) { return run->active; }
+
+bool server_runs_thread_is_active(const struct server_runs *runs, const char *thread) {
+    const struct server_run *run = runs->active ? runs->newest : NULL;
+    while (run && !(run->active && run->thread && strcmp(run->thread, thread) == 0)) run = run->older;
+    return run != NULL;
+}
 
 const struct server_run *server_run_older(const struct server_runs *runs, const struct server_run *run) {
     return run ? run->older : runs->newest;
@@ -169,6 +181,7 @@ tn_value server_run_describe(const struct server_run *run, bool with_report) {
     shown = value_set_take(shown, "started_at", value_text(time));
     shown = value_set_take(shown, "steps", value_int(server_run_steps(run)));
     shown = value_set_take(shown, "modes", run_modes_names(run->modes));
+    if (run->continued >= 0) shown = value_set_take(shown, "continued_from", value_int(run->continued));
     if (run->active) return shown;
     time_text(run->ended_ms, time);
     shown = value_set_take(shown, "ended_at", value_text(time));
@@ -232,11 +245,21 @@ void server_run_await(struct server_run *run, uint64_t token) {
     if (!run->active) end_waiting(run);
 }
 
+/* For the operator: users do not read why. */
+static void report_store_failure(const struct server_run *run, tn_value report) {
+    tn_value error = value_get(report, "error"), code = value_get(error, "code"), message = value_get(error, "message");
+    if (!run->thread || !code || !user_error_is_hidden(value_chars(code, NULL))) return;
+    log_write(LOG_WARN, NULL, "the run of the thread `%s` could not be saved: %s", run->thread,
+              message ? value_chars(message, NULL) : value_chars(code, NULL));
+}
+
 /* The run has ended with this report, which it takes. */
 static void run_end_take(struct server_run *run, enum run_status status, tn_value report) {
     struct server_runs *runs = run->runs;
     runs->size -= run->report_size;
     value_unref(run->report);
+    report_store_failure(run, report);
+    if (*run->owner) report = user_error_hide_take(report);
     run->status = status;
     run->report = report;
     run->report_size = value_weight(report);
@@ -259,11 +282,20 @@ static void run_deactivate(struct server_run *run) {
     run->runs->active_at[run_loop(run)]--;
 }
 
+/* The run may be forgotten afterwards. */
+static void note_end(struct server_run *run) {
+    tn_value error = run->status == RUN_FAILED ? value_get(run->report, "error") : NULL;
+    bool counts = run->counts;
+    run->counts = false;
+    if (run->served) server_continue_note_end(server_continue_of(run->runs->server), counts, error);
+}
+
 static void run_on_ended(void *user) {
     struct server_run *run = user;
     run_deactivate(run);
     run_end_take(run, invocation_status(run->invocation), invocation_report(run->invocation));
     queue_add(run);
+    note_end(run);
 }
 
 static void run_on_part_ended(void *user, enum run_status status, tn_value report) {
@@ -273,6 +305,7 @@ static void run_on_part_ended(void *user, enum run_status status, tn_value repor
     run->cancels = false;
     run_end_take(run, status, report);
     queue_add(run);
+    note_end(run);
     if (cancels) server_run_cancel(run, false); /* the request came when the run had just begun to wait */
 }
 
@@ -330,6 +363,27 @@ static int32_t check_id(const struct server_runs *runs, const char *id, struct e
     return error_set(error, TN_INVALID, "EXISTS", "the host has a run `%.100s` already; use another `run_id`", id);
 }
 
+/* Not every store knows that this process runs the thread. */
+static int32_t check_thread(const struct server_runs *runs, const struct thread_request *request, struct error *error) {
+    bool runs_here = request->id && !request->force && server_runs_thread_is_active(runs, request->id);
+    if (!runs_here) return TN_OK;
+    tn_value owner = thread_owner_describe();
+    int32_t status = thread_owner_error(request->id, owner, error);
+    value_unref(owner);
+    return status;
+}
+
+/*
+ * THREAD_SERVED for a run of a graph that this host serves, as the operator has named it: only that one the next host
+ * can continue with the same rights. A new reference, or NULL.
+ */
+static tn_value run_served(const struct server_run_options *options) {
+    const struct authority *authority = options->graph->authority;
+    if (!options->file || !files_is_graph_name(options->file) || authority->outer || authority->from_text) return NULL;
+    tn_value served = value_set_take(value_object_reserve(2), "graph", value_text(options->file + strlen("graph:")));
+    return value_set_take(served, "modes", run_modes_names(options->modes));
+}
+
 /*
  * The loop for a run: that of its thread, or one with the fewest runs, the first loop last, because it has the clients.
  * What a component or a plugin starts stays here: its rights are those of a frame of this loop.
@@ -357,6 +411,7 @@ static int32_t run_open(struct server_run *run, const struct server_run_options 
                                                             .file = options->file,
                                                             .config = inner->config,
                                                             .input = options->input,
+                                                            .served = inner->request.served,
                                                             .modes = options->modes,
                                                             .kept_size = &runs->parts_size,
                                                             .kept_max = SERVER_RUNS_SIZE,
@@ -381,9 +436,11 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
     if (status == TN_OK) status = check_id(runs, id, error);
     if (status == TN_OK) status = run_request_read(&inner.run, &inner.request, inner.config, error);
     if (status == TN_OK && options->resumes) inner.request.mode = THREAD_RESUME;
+    inner.request.served = run_served(options);
     inner.run.modes = options->modes;
     inner.run.event = run_events_receive;
     inner.run.user = run;
+    if (status == TN_OK && options->resumes) status = check_thread(runs, &inner.request, error);
     run->runs = runs;
     if (status == TN_OK) status = run_open(run, options, &inner, error);
     if (status == TN_OK) {
@@ -395,6 +452,9 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
         run->answers = options->answers ? value_ref(options->answers) : NULL;
         run->modes = options->modes;
         run->resumes = options->resumes;
+        run->continued = options->continued;
+        run->counts = options->continued >= 0;
+        run->served = inner.request.served && run->thread;
         run->started_ms = loop_wall_ms(loop);
         run->first_kept = 1;
         run->older = runs->newest;
@@ -407,6 +467,7 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
         mem_free(run);
         run = NULL;
     }
+    value_unref(inner.request.served);
     value_unref(inner.config);
     value_unref(named);
     return run;
@@ -503,11 +564,25 @@ void server_run_cancel(struct server_run *run, bool drain) {
     queue_add(run);
 }
 
+/* On the loop of each engine. */
+static void engine_ends_drained(void *user, struct host *host) { (void)user, host_engine(host)->end = ENGINE_DRAINS; }
+static void engine_ends_cancelled(void *user, struct host *host) {
+    (void)user, host_engine(host)->end = ENGINE_CANCELS;
+}
+
+/* Tells the engines of all loops, before their runs are asked to end. */
+static void engines_end(const struct server_runs *runs, loops_job *job) {
+    struct loops *loops = server_loops(runs->server);
+    job(NULL, server_host(runs->server));
+    for (uint32_t i = 1; loops && i < loops_count(loops); i++) loops_post(loops, i, job, NULL);
+}
+
 static bool no_run_is_active(void *user) { return ((const struct server_runs *)user)->active == 0; }
 static bool no_part_is_left(void *user) { return ((const struct server_runs *)user)->parts == 0; }
 
 void server_runs_drain(struct server_runs *runs) {
     runs->ending = true;
+    engines_end(runs, engine_ends_drained);
     for (struct server_run *run = runs->newest; run; run = run->older) server_run_cancel(run, true);
 }
 
@@ -515,6 +590,7 @@ size_t server_runs_active(const struct server_runs *runs) { return runs->active;
 
 void server_runs_end(struct server_runs *runs) {
     runs->ending = true;
+    engines_end(runs, engine_ends_cancelled);
     for (struct server_run *run = runs->newest; run; run = run->older)
         if (run->active) cancel_active(run);
     (void)loop_run(server_loop(runs->server), no_run_is_active, runs);

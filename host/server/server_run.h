@@ -56,6 +56,8 @@ struct server_run_options {
     unsigned modes; /* of its events: those that its subscriptions can have */
     bool resumes;   /* continues the thread of `config`, with `answers` */
     tn_value answers;
+    int64_t
+        continued; /* the checkpoint from which the host continues the run, as server_continue.h says; otherwise -1 */
 };
 /*
  * INVALID_INPUT if the config is not valid, EXISTS if a run has its id, NOT_FOUND if an id belongs to another owner,
@@ -96,6 +98,8 @@ void server_run_cancel(struct server_run *run, bool drain);
 bool server_run_matches(const struct server_run *run, const char *status, const char *thread);
 /* As `Run` in methods/run.yaml, a new reference. */
 tn_value server_run_describe(const struct server_run *run, bool with_report);
+/* True if an active run has this thread. */
+bool server_runs_thread_is_active(const struct server_runs *runs, const char *thread);
 /* The runs, the newest first: the next older one; NULL: the newest. Returns NULL at the end. */
 const struct server_run *server_run_older(const struct server_runs *runs, const struct server_run *run);
 bool server_run_is_active(const struct server_run *run);

@@ -44,6 +44,9 @@ struct server_run {
     uint64_t *waiting; /* tokens of run/wait */
     size_t waiting_count;
     int64_t started_ms, ended_ms;
+    int64_t continued; /* -1: the host does not continue it by itself */
+    bool served;       /* the next host continues it */
+    bool counts;       /* as one that server_continue has started */
     bool resumes, active, full;
     bool cancels; /* its part was asked to */
 };

@@ -49,7 +49,7 @@ struct run_part {
     char *file; /* the name of the document; NULL for a text */
     bool alone, whole;
     char identity[TN_SHA256_TEXT];
-    tn_value config, input;
+    tn_value config, input, served;
     unsigned modes;
     _Atomic int64_t *kept_size;
     int64_t kept_max;
@@ -258,6 +258,7 @@ static int32_t part_open(struct run_part *part, struct host *host, bool resumes,
     if (status != TN_OK) return status;
     status = run_request_read(&options.run, &options.request, part->config, error);
     if (resumes) options.request.mode = THREAD_RESUME;
+    options.request.served = part->served;
     options.run.modes = part->modes;
     options.run.event = part_on_event;
     options.run.user = part;
@@ -354,6 +355,7 @@ static void part_on_release(void *user, struct host *host) {
     mem_free(part->file);
     value_unref(part->config);
     value_unref(part->input);
+    value_unref(part->served);
     loops_post(part->loops, 0, on_released, part);
 }
 
@@ -372,6 +374,7 @@ struct run_part *run_part_new(struct loops *loops, uint32_t index, const struct 
     memcpy(part->identity, graph_identity(graph), sizeof part->identity);
     part->config = options->config ? value_ref(options->config) : NULL;
     part->input = options->input ? value_ref(options->input) : NULL;
+    part->served = options->served ? value_ref(options->served) : NULL;
     part->modes = options->modes;
     part->ops = ops;
     part->user = user;

@@ -45,6 +45,7 @@ struct run_part_options {
     const char *file;           /* the name with which it was opened; NULL for a text */
     tn_value config;            /* read with run_request_read */
     tn_value input;             /* may be NULL */
+    tn_value served;            /* THREAD_SERVED of the record; may be NULL */
     unsigned modes;             /* of the events */
     _Atomic int64_t *kept_size; /* bytes of kept events of all parts of the owner, at most `kept_max` */
     int64_t kept_max;

@@ -11,8 +11,14 @@ static bool is_header_text(const char *text, uint64_t length, bool space) {
     return true;
 }
 
-static bool check_text(tn_value object, const char *name, uint64_t most, bool space, struct a2a_problem *problem) {
+/* The member; NULL also if it is null. */
+static tn_value member_of(tn_value object, const char *name) {
     tn_value member = tn_get(object, name);
+    return tn.value->kind(member) == TN_NULL ? NULL : member;
+}
+
+static bool check_text(tn_value object, const char *name, uint64_t most, bool space, struct a2a_problem *problem) {
+    tn_value member = member_of(object, name);
     uint64_t length = 0;
     const char *text = tn_chars(member, &length);
     if (member == NULL || (text != NULL && length <= most && is_header_text(text, length, space))) return true;
@@ -22,7 +28,7 @@ static bool check_text(tn_value object, const char *name, uint64_t most, bool sp
 
 static bool check(const struct a2a *a2a, tn_value given, struct a2a_problem *problem) {
     static const char token[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
-    tn_value authentication = tn_get(given, "authentication"), id = tn_get(given, "id");
+    tn_value authentication = member_of(given, "authentication"), id = member_of(given, "id");
     const char *url = tn_get_text(given, "url", NULL), *scheme = tn_get_text(authentication, "scheme", NULL);
     if (a2a->http == NULL)
         return problem_set(problem, A2A_NO_PUSH, "the agent does not send push notifications: subscribe to the task");
@@ -43,7 +49,8 @@ static bool check(const struct a2a *a2a, tn_value given, struct a2a_problem *pro
 }
 
 tn_value push_config_read(const struct a2a *a2a, tn_value given, const char *default_id, struct a2a_problem *problem) {
-    tn_value authentication = tn_get(given, "authentication"), id = tn_get(given, "id"), token = tn_get(given, "token");
+    tn_value authentication = member_of(given, "authentication"), id = member_of(given, "id");
+    tn_value token = member_of(given, "token");
     char made[33];
     if (!check(a2a, given, problem)) return NULL;
     serving_random_hex(made, 32);
@@ -57,7 +64,7 @@ tn_value push_config_read(const struct a2a *a2a, tn_value given, const char *def
     if (config != NULL && authentication != NULL)
         config = tn_set_take(config, "authentication",
                              tn_build("{s:v, s:v*}", "scheme", tn_get(authentication, "scheme"), "credentials",
-                                      tn_get(authentication, "credentials")));
+                                      member_of(authentication, "credentials")));
     if (config == NULL) (void)problem_set(problem, A2A_INTERNAL, "memory ran out");
     return config;
 }

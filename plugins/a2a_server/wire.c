@@ -25,11 +25,11 @@ bool wire_state_is_known(const char *state) {
     return false;
 }
 
-/* `to` with the members of `from` that it has. Takes `to`. */
+/* `to` with the members of `from` that it has; null is as if it had none. Takes `to`. */
 static tn_value copy_members(tn_value to, tn_value from, const char *const *names) {
     for (; to != NULL && *names != NULL; names++) {
         tn_value member = tn_get(from, *names);
-        if (member != NULL) to = tn_set_take(to, *names, tn_retain(member));
+        if (member != NULL && tn.value->kind(member) != TN_NULL) to = tn_set_take(to, *names, tn_retain(member));
     }
     return to;
 }
@@ -150,7 +150,7 @@ tn_value wire_push_config_from_old(tn_value config) {
     tn_value authentication = tn_get(config, "authentication"), schemes = tn_get(authentication, "schemes");
     if (tn.value->kind(config) != TN_OBJECT) return tn_retain(config);
     tn_value made = copy_members(tn_build("{}"), config, names);
-    if (made == NULL || authentication == NULL) return made;
+    if (made == NULL || authentication == NULL || tn.value->kind(authentication) == TN_NULL) return made;
     return tn_set_take(made, "authentication",
                        tn_build("{s:v*, s:v*}", "scheme",
                                 tn.value->kind(schemes) == TN_ARRAY ? tn.value->at(schemes, 0) : NULL, "credentials",
@@ -169,12 +169,14 @@ tn_value wire_push_params_from_old(tn_value params) {
 }
 
 static tn_value configuration_from_old(tn_value old) {
+    static const char *const names[] = {"acceptedOutputModes", "historyLength", NULL};
     tn_value blocking = tn_get(old, "blocking");
     bool at_once = tn.value->kind(blocking) == TN_BOOL && !serving_true(blocking);
     tn_value push = tn_get(old, "pushNotificationConfig");
-    return tn_build("{s:v*, s:v*, s:V*, s:b}", "acceptedOutputModes", tn_get(old, "acceptedOutputModes"),
-                    "historyLength", tn_get(old, "historyLength"), "taskPushNotificationConfig",
-                    push != NULL ? wire_push_config_from_old(push) : NULL, "returnImmediately", (int)at_once);
+    if (tn.value->kind(push) == TN_NULL) push = NULL;
+    tn_value made = tn_build("{s:V*, s:b}", "taskPushNotificationConfig",
+                             push != NULL ? wire_push_config_from_old(push) : NULL, "returnImmediately", (int)at_once);
+    return copy_members(made, old, names);
 }
 
 tn_value wire_params_from_old(tn_value params) {
@@ -200,7 +202,8 @@ static tn_value camel_name(const char *name, uint64_t length) {
     return tn_text_finish(&text);
 }
 
-/* The object with the names of its members in lowerCamelCase: new. What is not an object stays as it is. */
+/* The object with the names of its members in lowerCamelCase: new. What is not an object stays as it is. A member that
+ * is null is absent, but for `data`, which has any value. */
 static tn_value with_camel_names(tn_value object) {
     tn_builder *builder = NULL;
     tn_value key, member;
@@ -213,7 +216,8 @@ static tn_value with_camel_names(tn_value object) {
         const char *name = tn_chars(key, &length);
         tn_value camel = memchr(name, '_', length) != NULL ? camel_name(name, length) : NULL;
         bool renames = camel != NULL && tn_get_key(object, camel) == NULL;
-        tn_put_key(builder, renames ? camel : key, member);
+        if (tn.value->kind(member) != TN_NULL || strcmp(name, "data") == 0)
+            tn_put_key(builder, renames ? camel : key, member);
         tn_release(camel);
     }
     tn.value->end(builder);
@@ -229,8 +233,9 @@ static tn_value message_named(tn_value message) {
 tn_value wire_params_named(tn_value params) {
     tn_value made = with_camel_names(params), message = tn_get(params, "message");
     tn_value configuration = tn_get(params, "configuration");
-    if (made != NULL && message != NULL) made = tn_set_take(made, "message", message_named(message));
-    if (made != NULL && configuration != NULL)
+    if (made != NULL && tn.value->kind(message) == TN_OBJECT)
+        made = tn_set_take(made, "message", message_named(message));
+    if (made != NULL && tn.value->kind(configuration) == TN_OBJECT)
         made = tn_set_take(made, "configuration", with_camel_names(configuration));
     return made != NULL ? made : tn_retain(params); /* two members have the same name */
 }

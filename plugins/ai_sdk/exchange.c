@@ -90,6 +90,12 @@ void list_active(struct exchange *exchange, tn_host_handler handler) {
               tn_build("{s:s, s:s, s:i}", "thread_id", exchange->chat_id, "status", "running", "limit", 1), handler);
 }
 
+struct serving_lookup *look_up_graph(struct exchange *exchange, const char *name, serving_graphs_handler *handler) {
+    const struct serving *serving = exchange->all->serving;
+    return name != NULL ? serving_graph_named(serving, exchange->caller, name, handler, exchange)
+                        : serving_graphs(serving, exchange->caller, handler, exchange);
+}
+
 bool select_graph(struct exchange *exchange, const char *name, tn_value graphs, tn_value error) {
     char reason[256];
     exchange->lookup = NULL;

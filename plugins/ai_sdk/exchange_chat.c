@@ -61,7 +61,7 @@ static void follow_run(struct exchange *exchange, const char *run_id) {
     if (exchange->leg == NULL) answer(exchange, 503, "The server has too many active chats; try again later.");
 }
 
-/* ---- A run whose process has ended ---- */
+/* ---- A run whose process has ended: this host has continued it, or does so now ---- */
 
 /* The answer so far is in the thread; what the unfinished step had sent is made again. */
 static void TN_ABI on_dead_state(void *user, int32_t status, tn_value value) {
@@ -75,8 +75,6 @@ static void TN_ABI on_dead_state(void *user, int32_t status, tn_value value) {
     bool messages = exchange->graph.input == SERVING_MESSAGES;
     tn_value known = messages ? tn_get(tn_get(value, "state"), exchange->graph.channel) : NULL;
     tn_value parts = history_parts(known, history_last_answer(known));
-    tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", exchange->graph.document, "config", "thread_id",
-                               exchange->chat_id, "modes", tn_from_json(modes, sizeof modes - 1));
     struct leg_options options = {.caller = exchange->caller,
                                   .graph = &exchange->graph,
                                   .message_id = id_without_owner(tn_get_text(exchange->thread, "run_id", "answer")),
@@ -84,20 +82,30 @@ static void TN_ABI on_dead_state(void *user, int32_t status, tn_value value) {
                                   .parts = parts,
                                   .on_started = on_followed,
                                   .user = exchange};
-    exchange->leg = params != NULL ? leg_start(exchange->all->legs, "run/resume", params, &options) : NULL;
+    if (exchange->active != NULL) {
+        exchange->leg = leg_follow(exchange->all->legs, exchange->active, &options);
+    } else {
+        tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", exchange->graph.document, "config", "thread_id",
+                                   exchange->chat_id, "modes", tn_from_json(modes, sizeof modes - 1));
+        exchange->leg = params != NULL ? leg_start(exchange->all->legs, "run/resume", params, &options) : NULL;
+    }
     tn_release(parts);
     if (exchange->leg == NULL) answer(exchange, 503, "The server has too many active chats; try again later.");
 }
 
 static void on_dead_graphs(void *user, tn_value graphs, tn_value error) {
     struct exchange *exchange = user;
-    if (select_graph(exchange, exchange->graph_name, graphs, error))
-        call_take(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->chat_id), on_dead_state);
+    if (!select_graph(exchange, exchange->graph_name, graphs, error)) return;
+    tn_value params = tn_build("{s:s}", "thread_id", exchange->chat_id);
+    if (params != NULL && exchange->active != NULL)
+        params = tn_set_take(params, "seq", tn_int(exchange->continued_from));
+    call_take(exchange, "thread/state", params, on_dead_state);
 }
 
 static void TN_ABI on_dead_thread(void *user, int32_t status, tn_value value) {
     struct exchange *exchange = user;
-    bool dead = serving_is(tn_get(value, "status"), "running") || serving_is(tn_get(value, "status"), "stopped");
+    bool dead = exchange->active != NULL || serving_is(tn_get(value, "status"), "running") ||
+                serving_is(tn_get(value, "status"), "stopped");
     exchange->call = 0;
     if (status != TN_OK && !serving_is(tn_get(value, "code"), "NOT_FOUND")) {
         answer_error(exchange, value);
@@ -105,16 +113,48 @@ static void TN_ABI on_dead_thread(void *user, int32_t status, tn_value value) {
         answer_nothing(exchange);
     } else {
         exchange->thread = tn_retain(value);
-        exchange->lookup = serving_graphs(exchange->all->serving, exchange->caller, on_dead_graphs, exchange);
+        exchange->lookup = look_up_graph(exchange, exchange->graph_name, on_dead_graphs);
         if (exchange->lookup == NULL) answer(exchange, 503, "The server is out of memory; try again later.");
     }
+}
+
+static void read_thread(struct exchange *exchange) {
+    call_take(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->chat_id), on_dead_thread);
+}
+
+static void follow_continued(struct exchange *exchange, tn_value run) {
+    static const char prefix[] = "graph:";
+    const char *document = tn_get_text(run, "document", "");
+    exchange->continued_from = tn_get_int(run, "continued_from", -1);
+    exchange->active = serving_text_copy(tn_get_text(run, "run_id", ""));
+    if (strncmp(document, prefix, sizeof prefix - 1) == 0) {
+        serving_free(exchange->graph_name);
+        exchange->graph_name = serving_text_copy(document + sizeof prefix - 1);
+    }
+    read_thread(exchange);
+}
+
+/* A continued run can have ended before its client came back: it reads the answer once. */
+static void TN_ABI on_newest(void *user, int32_t status, tn_value value) {
+    struct exchange *exchange = user;
+    tn_value run = tn.value->at(tn_get(value, "runs"), 0);
+    exchange->call = 0;
+    if (status != TN_OK)
+        answer_error(exchange, value);
+    else if (tn_get_int(run, "continued_from", -1) >= 0 &&
+             !legs_has_followed(exchange->all->legs, tn_get_text(run, "run_id", "")))
+        follow_continued(exchange, run);
+    else
+        read_thread(exchange);
 }
 
 static void resume_run(struct exchange *exchange, tn_value run) {
     const char *run_id = tn_get_text(run, "run_id", "");
     struct leg *leg = legs_lookup(exchange->all->legs, run_id);
     if (run == NULL) {
-        call_take(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->chat_id), on_dead_thread);
+        call_take(exchange, "run/list", tn_build("{s:s, s:i}", "thread_id", exchange->chat_id, "limit", 1), on_newest);
+    } else if (leg == NULL && tn_get_int(run, "continued_from", -1) >= 0) {
+        follow_continued(exchange, run);
     } else if (leg == NULL) {
         follow_run(exchange, run_id);
     } else if (!leg_is_whole(leg)) {

@@ -15,7 +15,8 @@ struct exchange {
     struct serving_lookup *lookup; /* that is open */
     struct leg *leg;               /* that is starting */
     struct chat_request chat;      /* of POST */
-    char *chat_id, *active;        /* active: the run that the message replaces */
+    char *chat_id, *active;        /* active: the run that the message replaces, or that is followed */
+    int64_t continued_from;        /* of GET: the host has continued the run `active` after this checkpoint */
     tn_value graphs, thread;       /* of POST */
     struct serving_graph graph;
     void (*with_run)(struct exchange *exchange, tn_value run); /* of GET and DELETE; `run` is NULL if none is active */
@@ -42,6 +43,8 @@ void answer_error(struct exchange *exchange, tn_value error);
 void call_take(struct exchange *exchange, const char *method, tn_value params, tn_host_handler handler);
 /* The active run of the chat. */
 void list_active(struct exchange *exchange, tn_host_handler handler);
+/* Looks up the graph of this name, or all of them if it is NULL. */
+struct serving_lookup *look_up_graph(struct exchange *exchange, const char *name, serving_graphs_handler *handler);
 /* Reads the graph of this name, or the only one, from `graphs`; false if there is none, which was answered. */
 bool select_graph(struct exchange *exchange, const char *name, tn_value graphs, tn_value error);
 

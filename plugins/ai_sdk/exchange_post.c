@@ -133,7 +133,7 @@ void exchange_post(struct exchanges *exchanges, uint64_t request, tn_value value
         return;
     }
     exchange->chat_id = serving_text_copy(exchange->chat.chat_id);
-    exchange->lookup = serving_graphs(exchanges->serving, exchange->caller, on_graphs, exchange);
+    exchange->lookup = look_up_graph(exchange, exchange->chat.graph, on_graphs);
     if (exchange->lookup == NULL || exchange->chat_id == NULL)
         answer(exchange, 503, "The server is out of memory; try again later.");
 }

@@ -3,7 +3,8 @@
  */
 #include "leg.h"
 
-#define PIECE_MAX (64u << 10) /* bytes of one write */
+#define FOLLOWED_MAX 1024        /* runs that have ended, and are remembered */
+#define PIECE_MAX    (64u << 10) /* bytes of one write */
 
 struct reader {
     struct reader *next;
@@ -30,7 +31,8 @@ struct leg {
 struct legs {
     const struct serving *serving;
     struct leg *first;
-    uint64_t count, bytes; /* bytes of all logs */
+    uint64_t count, bytes;                           /* bytes of all logs */
+    uint64_t followed[FOLLOWED_MAX], followed_count; /* hashes of ids of runs, a ring */
 };
 
 struct legs *legs_new(const struct serving *serving) {
@@ -76,6 +78,20 @@ struct leg *legs_lookup(struct legs *legs, const char *run_id) {
 }
 
 bool leg_is_whole(const struct leg *leg) { return leg->dropped == 0; }
+
+/* FNV-1a. */
+static uint64_t hash_of(const char *text) {
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (; *text != '\0'; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    return hash;
+}
+
+bool legs_has_followed(const struct legs *legs, const char *run_id) {
+    uint64_t hash = hash_of(run_id), known = legs->followed_count;
+    for (uint64_t i = 0; i < known && i < FOLLOWED_MAX; i++)
+        if (legs->followed[i] == hash) return true;
+    return false;
+}
 
 /* ---- The log ---- */
 
@@ -254,10 +270,16 @@ static void on_run_event(void *user, tn_value event, uint64_t seq, uint64_t miss
     leg_flush(leg);
 }
 
+static void note_followed(struct leg *leg) {
+    const char *run_id = serving_run_id(leg->run);
+    if (run_id != NULL) leg->legs->followed[leg->legs->followed_count++ % FOLLOWED_MAX] = hash_of(run_id);
+}
+
 static void on_run_end(void *user, tn_value report) {
     static const char done[] = "[DONE]";
     struct leg *leg = user;
     leg->ended = true;
+    note_followed(leg);
     if (leg->chunks == NULL) {
         tn_value error = tn_retain(tn_get(report, "error"));
         if (error == NULL) error = tn_error("NO_MEMORY", "memory ran out");

@@ -39,6 +39,8 @@ struct leg_options {
 struct leg *leg_start(struct legs *legs, const char *method, tn_value params, const struct leg_options *options);
 /* A run that something else has started. */
 struct leg *leg_follow(struct legs *legs, const char *run_id, const struct leg_options *options);
+/* True if it has ended while a leg followed it, and not many others since. */
+bool legs_has_followed(const struct legs *legs, const char *run_id);
 /* Nothing is reported to `user` any more. */
 void leg_forget(struct leg *leg);
 /* The leg of a run; NULL: there is none, or it has ended. */

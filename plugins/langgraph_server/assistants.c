@@ -1,6 +1,6 @@
 /*
- * assistants.c - assistants: one for each graph that is served. Its id is made from the graph's name, and the name can
- * be used instead of it.
+ * assistants.c - assistants: one for each graph that is served, and those that users have made (assistants_made.c). The
+ * id of a graph's own is made from the graph's name, and the name can be used instead of it.
  */
 #include "langgraph.h"
 
@@ -22,6 +22,22 @@ bool select_graph(struct exchange *exchange, const char *assistant) {
     return false;
 }
 
+static void not_found(struct exchange *exchange) {
+    refuse(exchange, 404, "Assistant '%.100s' not found",
+           tn_get_text(exchange->body, "assistant_id", param(exchange, "assistant")));
+}
+
+/* One that a user has made. */
+static void on_made(struct exchange *exchange, bool ok, tn_value value) {
+    exchange->assistant = ok && tn.value->kind(value) == TN_OBJECT ? tn_retain(value) : NULL;
+    if (!ok)
+        refuse_error(exchange, value);
+    else if (exchange->assistant != NULL && select_graph(exchange, tn_get_text(tn_get(value, "value"), "graph_id", "")))
+        exchange->with_graph(exchange);
+    else
+        not_found(exchange);
+}
+
 static void on_graphs(void *user, tn_value graphs, tn_value error) {
     struct exchange *exchange = user;
     const char *assistant = tn_get_text(exchange->body, "assistant_id", param(exchange, "assistant"));
@@ -31,8 +47,11 @@ static void on_graphs(void *user, tn_value graphs, tn_value error) {
         refuse_error(exchange, error);
     else if (select_graph(exchange, assistant))
         exchange->with_graph(exchange);
+    else if (is_uuid(assistant))
+        ask(exchange, "memory/get", tn_build("{s:V, s:s}", "namespace", assistants_namespace(), "key", assistant),
+            on_made);
     else
-        refuse(exchange, 404, "Assistant '%.100s' not found", assistant);
+        not_found(exchange);
 }
 
 void find_graph(struct exchange *exchange, void (*then)(struct exchange *exchange)) {
@@ -41,89 +60,10 @@ void find_graph(struct exchange *exchange, void (*then)(struct exchange *exchang
     if (exchange->lookup == NULL) refuse(exchange, 503, "memory ran out");
 }
 
-static void find_in_path(struct exchange *exchange, void (*then)(struct exchange *exchange)) {
+void find_in_path(struct exchange *exchange, void (*then)(struct exchange *exchange)) {
     exchange->body = NULL;
     find_graph(exchange, then);
 }
-
-/* ---- Assistants ---- */
-
-static tn_value assistant_value(tn_value graph) {
-    static const char since[] = "1970-01-01T00:00:00.000Z"; /* graphs are files of the operator */
-    char id[UUID_TEXT];
-    const char *name = tn_get_text(graph, "name", "");
-    uuid_of_name(name, id);
-    return tn_build("{s:s, s:s, s:{}, s:{}, s:s, s:s, s:{s:s}, s:i, s:s, s:v?}", "assistant_id", id, "graph_id", name,
-                    "config", "context", "created_at", since, "updated_at", since, "metadata", "created_by", "system",
-                    "version", 1, "name", tn_get_text(graph, "title", name), "description",
-                    tn_get(graph, "description"));
-}
-
-/* Each member of `wanted` is in `has`. */
-static bool contains(tn_value has, tn_value wanted) {
-    tn_value key, member;
-    for (uint64_t i = 0, count = tn.value->count(wanted); i < count; i++) {
-        if (tn.value->entry(wanted, i, &key, &member) != TN_OK) return false;
-        tn_value there = tn_get_key(has, key);
-        if (there == NULL || tn.value->equal(there, member) != 1) return false;
-    }
-    return true;
-}
-
-/* The assistants that the body asks for: new. */
-static tn_value found_assistants(const struct exchange *exchange, tn_value graphs) {
-    const char *graph_id = tn_get_text(exchange->body, "graph_id", NULL);
-    const char *name = tn_get_text(exchange->body, "name", NULL);
-    tn_value list = tn_build("[]");
-    for (uint64_t i = 0, count = tn.value->count(graphs); i < count; i++) {
-        tn_value made = assistant_value(tn.value->at(graphs, i));
-        bool fits = (graph_id == NULL || serving_is(tn_get(made, "graph_id"), graph_id)) &&
-                    (name == NULL || strstr(tn_get_text(made, "name", ""), name) != NULL) &&
-                    contains(tn_get(made, "metadata"), tn_get(exchange->body, "metadata"));
-        if (fits)
-            (void)tn_append_take(&list, made);
-        else
-            tn_release(made);
-    }
-    return list;
-}
-
-static void on_search(void *user, tn_value graphs, tn_value error) {
-    struct exchange *exchange = user;
-    exchange->lookup = NULL;
-    if (graphs == NULL)
-        refuse_error(exchange, error);
-    else
-        reply_page(exchange, found_assistants(exchange, graphs));
-}
-
-static void on_count(void *user, tn_value graphs, tn_value error) {
-    struct exchange *exchange = user;
-    exchange->lookup = NULL;
-    if (graphs == NULL) {
-        refuse_error(exchange, error);
-        return;
-    }
-    tn_value list = found_assistants(exchange, graphs);
-    reply(exchange, 200, tn_int((int64_t)tn.value->count(list)));
-    tn_release(list);
-}
-
-static void list_graphs(struct exchange *exchange, serving_graphs_handler *handler) {
-    exchange->lookup = serving_graphs(&exchange->langgraph->serving, exchange->caller, handler, exchange);
-    if (exchange->lookup == NULL) refuse(exchange, 503, "memory ran out");
-}
-
-void assistants_search(struct exchange *exchange) { list_graphs(exchange, on_search); }
-void assistants_count(struct exchange *exchange) { list_graphs(exchange, on_count); }
-
-static void get_then(struct exchange *exchange) { reply(exchange, 200, assistant_value(exchange->graph.item)); }
-void assistant_get(struct exchange *exchange) { find_in_path(exchange, get_then); }
-
-static void versions_then(struct exchange *exchange) {
-    reply(exchange, 200, tn_build("[V]", assistant_value(exchange->graph.item)));
-}
-void assistant_versions(struct exchange *exchange) { find_in_path(exchange, versions_then); }
 
 /* ---- Schemas ---- */
 
@@ -189,7 +129,3 @@ void assistant_graph(struct exchange *exchange) { find_in_path(exchange, graph_t
 
 static void subgraphs_then(struct exchange *exchange) { reply(exchange, 200, tn_build("{}")); }
 void assistant_subgraphs(struct exchange *exchange) { find_in_path(exchange, subgraphs_then); }
-
-void assistants_refuse(struct exchange *exchange) {
-    refuse(exchange, 501, "assistants are the graphs that the operator serves; clients cannot create or change them");
-}

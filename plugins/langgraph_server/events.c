@@ -264,7 +264,7 @@ static void take_task(struct events *events, tn_value event) {
 }
 
 static void take_checkpoint(struct events *events, tn_value event) {
-    tn_value values = state_out(tn_get(event, "state"));
+    tn_value values = values_out(tn_get(event, "state"));
     tn_value payload = tn_build("{s:V, s:v?, s:[], s:{s:s, s:I}, s:{s:{s:s*}}}", "values", values, "next",
                                 tn_get(event, "next"), "tasks", "metadata", "source", "loop", "step",
                                 tn_get_int(event, "step", 0), "config", "configurable", "thread_id", events->thread_id);
@@ -283,7 +283,7 @@ void events_take(struct events *events, tn_value event) {
     if (strcmp(type, "messages") == 0)
         take_delta(events, event);
     else if (strcmp(type, "values") == 0)
-        send(events, "values", event, state_out(tn_get(event, "state")));
+        send(events, "values", event, values_out(tn_get(event, "state")));
     else if (strcmp(type, "updates") == 0)
         take_updates(events, event);
     else if (strcmp(type, "custom") == 0)
@@ -301,9 +301,9 @@ void events_end(struct events *events, tn_value report) {
         tn_value asked = interrupts_out(tn_get(report, "interrupts"));
         if ((events->modes & MODE_UPDATES) != 0)
             send(events, "updates", NULL, tn_build("{s:v}", "__interrupt__", asked));
-        if ((events->modes & MODE_VALUES) != 0 && tn.value->count(asked) > 0)
+        if ((events->modes & MODE_VALUES) != 0)
             send(events, "values", NULL,
-                 tn_set_take(state_out(tn_get(report, "state")), "__interrupt__", tn_retain(asked)));
+                 tn_set_take(values_out(tn_get(report, "state")), "__interrupt__", tn_retain(asked)));
         tn_release(asked);
     } else if (strcmp(status, "failed") == 0) {
         send(events, "error", NULL,

@@ -2,10 +2,12 @@
  * langgraph.h - graphs by the API of LangGraph's Agent Server (README.md).
  *
  *     langgraph_server.c  routes, requests that are open, and their answers
- *     assistants.c        assistants: the graphs that are served
+ *     assistants.c        assistants: the graphs that are served; assistants_made.c, those that users make
  *     threads.c           threads; thread_state.c, their state and history
- *     runs.c              requests that start runs; run_request.c, what they may have; runs_known.c, requests about
- * runs that exist stream.c            runs that were started here, their events, and the clients that follow them
+ *     runs.c              requests that start runs; run_request.c, what they may have
+ *     runs_known.c        requests about runs that exist
+ *     run_life.c          runs, and the runs of a thread that wait; run_load.c, runs of an earlier process
+ *     stream.c            their events, and the clients that follow them; stream_saved.c, events that survive
  *     events.c            engine events as events of this protocol; message.c, messages and ids
  *     store.c             the store, which is the memory of the host
  *
@@ -18,14 +20,18 @@
 #include "serving.h"
 
 /* Limits; README.md has the table. */
-#define BODY_MAX    (16 << 20) /* bytes of a request */
-#define RUNS_MAX    4096u      /* runs that have not ended, or are kept */
-#define ENDED_MAX   100u       /* runs that have ended and whose events are kept */
-#define WAITING_MAX 100u       /* runs of one thread that wait for another one */
-#define LOG_MAX     (4u << 20) /* bytes of the events of one run, roughly */
-#define BATCH_MAX   100u       /* runs of one batch */
-#define LIST_MAX    1000       /* threads or runs that one search reads */
-#define ID_MAX      64u        /* bytes of the id of a thread, with its NUL */
+#define BODY_MAX    (16 << 20)  /* bytes of a request */
+#define RUNS_MAX    4096u       /* runs that have not ended, or are kept */
+#define ENDED_MAX   100u        /* runs that have ended and whose events are kept */
+#define WAITING_MAX 100u        /* runs of one thread that wait for another one */
+#define LOG_MAX     (4u << 20)  /* bytes of the events of one run, roughly */
+#define UNSAVED_MAX (16u << 20) /* bytes of the events of one run while the store does not take them */
+#define STEPS_MAX   1000u       /* updates of a new thread */
+#define BATCH_MAX   100u        /* runs of one batch */
+#define LIST_MAX    1000        /* threads or runs that one search reads */
+#define DELAY_MAX   2592000     /* seconds of `after_seconds` */
+#define STREAM_TTL  86400       /* seconds that the saved events of a run are kept */
+#define ID_MAX      64u         /* bytes of the id of a thread, with its NUL */
 #define UUID_TEXT   37u
 
 /* ---- message.c ---- */
@@ -37,6 +43,8 @@ tn_value state_in(tn_value state);
 /* The same in the other direction. */
 tn_value message_out(tn_value message);
 tn_value state_out(tn_value state);
+/* The same without channels that have no value: null. */
+tn_value values_out(tn_value state);
 bool is_message(tn_value value);
 /* The id without `@OWNER:`. */
 const char *bare_id(const char *id);
@@ -44,7 +52,11 @@ bool is_uuid(const char *text);
 void uuid_new(char out[UUID_TEXT]);
 /* The same id for the same name. */
 void uuid_of_name(const char *name, char out[UUID_TEXT]);
-/* The id of the checkpoint with this number, and back; -1 if it is not one. */
+/*
+ * The id of the checkpoint with this number, and back; -1 if it is not one. CHECKPOINT_START is the state before the
+ * first input, which LangGraph has as a checkpoint.
+ */
+#define CHECKPOINT_START INT64_C(-2)
 void checkpoint_id(int64_t seq, char out[UUID_TEXT]);
 int64_t checkpoint_seq(const char *id);
 #define TIME_TEXT_SIZE 32
@@ -99,6 +111,7 @@ struct langgraph {
     uint32_t count, ended;
 };
 
+struct run;
 typedef void step(struct exchange *exchange, bool ok, tn_value value);
 
 /* A request of a client, from its first event to CLOSED. */
@@ -112,12 +125,14 @@ struct exchange {
     struct serving_lookup *lookup;
     void (*with_graph)(struct exchange *exchange);
     struct serving_graph graph;
+    tn_value assistant;     /* that a user has made, of `graph`: a memory; or NULL */
     tn_value graphs;        /* what `graph` is of */
     char thread[ID_MAX];    /* of the path, or of the request; "" without a thread */
     tn_value known, record; /* of a thread: the memory, and thread/get. NULL: there is none */
     tn_value list, made;    /* for searches */
     uint64_t at;
     void (*with_thread)(struct exchange *exchange);
+    void (*with_run)(struct exchange *exchange, struct run *run);
     void (*on_event)(struct exchange *exchange, int32_t event); /* ROOM, DRAIN, CLOSED */
     void *object;
     int how; /* what the client of a new run wants: runs.c */
@@ -140,6 +155,11 @@ void reply_page(struct exchange *exchange, tn_value list);
 
 /* Finds the graph of the assistant of the body or the path, an id or a name; 404 if there is none. */
 void find_graph(struct exchange *exchange, void (*then)(struct exchange *exchange));
+/* The same for the assistant of the path; the body is not used. */
+void find_in_path(struct exchange *exchange, void (*then)(struct exchange *exchange));
+tn_value assistants_namespace(void);
+/* The id of the assistant that was found. Returns `id`. */
+const char *assistant_id_of(const struct exchange *exchange, char id[UUID_TEXT]);
 /* Reads the graph of an assistant in `exchange->graphs`; false if there is none. */
 bool select_graph(struct exchange *exchange, const char *assistant);
 /* Finds the thread of `exchange->thread`; 404 if there is none, unless `create`. */
@@ -147,6 +167,12 @@ void find_thread(struct exchange *exchange, bool create, void (*then)(struct exc
 /* Reads the id in the path; false if it is not one, which was answered. */
 bool thread_of_path(struct exchange *exchange);
 tn_value threads_namespace(void);
+/* `supersteps` of a new thread, thread_steps.c. False, and answered, if they are not valid. */
+bool check_steps(struct exchange *exchange);
+/* The node that an update acts as; NULL for `__start__`: values are written, and what is next stays. */
+const char *node_in(const char *name);
+/* Writes them, and continues with `then`. */
+void write_steps(struct exchange *exchange, void (*then)(struct exchange *exchange));
 tn_value runs_namespace(const char *thread);
 /* The status in this protocol of a thread's record. */
 const char *thread_status(tn_value record);
@@ -162,6 +188,9 @@ bool is_set(tn_value value); /* not null, and not empty */
 bool check_run_request(struct exchange *exchange);
 /* The parameters of *method: new; NULL if that was answered. */
 tn_value run_params(struct exchange *exchange, const char **method);
+/* The configuration of run/start, for a body, or what run_value has as `kwargs`: new. `replace`: what the thread does.
+ */
+tn_value run_config(tn_value body, tn_value assistant, const char *thread, bool replace);
 /* The checkpoint that the run begins with; NULL: the newest one. */
 const char *run_checkpoint(const struct exchange *exchange);
 
@@ -170,8 +199,10 @@ const char *run_checkpoint(const struct exchange *exchange);
 struct run_options {
     const char *assistant, *graph, *method, *strategy;
     tn_value params, metadata, kwargs; /* params: without config.run_id */
+    tn_value state;                    /* whose values the stream begins with; or NULL */
     unsigned modes;
-    bool subgraphs, cancel_on_disconnect;
+    bool subgraphs, cancel_on_disconnect, resumable;
+    uint64_t delay_ms;
 };
 
 struct run;
@@ -183,13 +214,22 @@ struct run;
 struct run *run_new(struct exchange *exchange, const struct run_options *options);
 /* The run of the user that is known here, in `exchange->thread`; NULL if it is not. */
 struct run *run_find(struct exchange *exchange, const char *id);
+/*
+ * Reads the run of the path, which is not known here; 404 if it does not exist. `run`: NULL if only the memory
+ * `exchange->made` knows it. A run whose process has ended is continued, if the caller may.
+ */
+void run_load(struct exchange *exchange, int64_t after, void (*then)(struct exchange *exchange, struct run *run));
 /* The newest run of `exchange->thread` that has not ended, or NULL. `waiting`: how many wait. */
 struct run *run_active(struct exchange *exchange, uint32_t *waiting);
+/* Cancels the runs that the body of /runs/cancel names, and returns their number. */
+uint32_t runs_cancel_named(struct exchange *exchange);
 /* Cancels all runs of `exchange->thread`. `forget`: nothing of them is saved any more. */
 void runs_cancel(struct exchange *exchange, bool forget);
 tn_value run_value(const struct run *run); /* new */
 const char *run_id_of(const struct run *run);
 bool run_has_ended(const struct run *run);
+bool run_has_result(const struct run *run);
+bool run_was_loaded(const struct run *run); /* it is of an earlier process */
 /* Of a run that has ended. */
 void run_forget(struct run *run);
 void run_cancel(struct run *run);
@@ -203,11 +243,11 @@ void run_tell(struct run *run, struct exchange *exchange);
 int64_t run_newest(const struct run *run);
 void runs_free(struct langgraph *langgraph);
 
-exchange_begin assistants_search, assistants_count, assistant_get, assistant_graph, assistant_schemas,
-    assistant_subgraphs, assistant_versions, assistants_refuse, threads_create, threads_search, threads_count,
-    thread_get, thread_patch, thread_remove, thread_copy, thread_state_get, thread_state_at, thread_state_post,
-    thread_history_get, thread_history_post, runs_create, runs_stream, runs_wait, runs_batch, stateless_create,
-    stateless_stream, stateless_wait, runs_list, run_get, run_remove, run_join, run_stream, run_stop, store_put,
-    store_get, store_delete, store_search, store_namespaces, crons_refuse, info, ok;
+exchange_begin assistants_search, assistants_count, assistants_create, assistant_get, assistant_patch, assistant_delete,
+    assistant_latest, assistant_graph, assistant_schemas, assistant_subgraphs, assistant_versions, threads_create,
+    threads_search, threads_count, thread_get, thread_patch, thread_remove, thread_copy, thread_state_get,
+    thread_state_at, thread_state_post, thread_history_get, thread_history_post, runs_create, runs_stream, runs_wait,
+    runs_batch, runs_stop, stateless_create, stateless_stream, stateless_wait, runs_list, run_get, run_remove, run_join,
+    run_stream, run_stop, store_put, store_get, store_delete, store_search, store_namespaces, crons_refuse, info, ok;
 
 #endif

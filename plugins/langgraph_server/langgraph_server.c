@@ -22,18 +22,18 @@ static const struct route {
 } routes[] = {
     {"GET", "/ok", "none", NOBODY, ok},
     {"GET", "/info", "read", NOBODY, info},
-    {"POST", "/assistants", "run", BODY, assistants_refuse},
+    {"POST", "/assistants", "run", BODY, assistants_create},
     {"POST", "/assistants/search", "read", ANY, assistants_search},
     {"POST", "/assistants/count", "read", ANY, assistants_count},
     {"GET", "/assistants/{assistant}", "read", NOBODY, assistant_get},
-    {"PATCH", "/assistants/{assistant}", "run", BODY, assistants_refuse},
-    {"DELETE", "/assistants/{assistant}", "run", ANY, assistants_refuse},
+    {"PATCH", "/assistants/{assistant}", "run", BODY, assistant_patch},
+    {"DELETE", "/assistants/{assistant}", "run", ANY, assistant_delete},
     {"GET", "/assistants/{assistant}/graph", "read", NOBODY, assistant_graph},
     {"GET", "/assistants/{assistant}/schemas", "read", NOBODY, assistant_schemas},
     {"GET", "/assistants/{assistant}/subgraphs", "read", NOBODY, assistant_subgraphs},
     {"GET", "/assistants/{assistant}/subgraphs/{namespace}", "read", NOBODY, assistant_subgraphs},
     {"POST", "/assistants/{assistant}/versions", "read", ANY, assistant_versions},
-    {"POST", "/assistants/{assistant}/latest", "run", BODY, assistants_refuse},
+    {"POST", "/assistants/{assistant}/latest", "run", BODY, assistant_latest},
     {"POST", "/threads", "run", ANY, threads_create},
     {"POST", "/threads/search", "read", ANY, threads_search},
     {"POST", "/threads/count", "read", ANY, threads_count},
@@ -61,6 +61,7 @@ static const struct route {
     {"POST", "/runs/stream", "run", BODY, stateless_stream},
     {"POST", "/runs/wait", "run", BODY, stateless_wait},
     {"POST", "/runs/batch", "run", BODY, runs_batch},
+    {"POST", "/runs/cancel", "run", BODY, runs_stop},
     {"POST", "/runs/crons", "run", BODY, crons_refuse},
     {"POST", "/runs/crons/search", "read", ANY, crons_refuse},
     {"POST", "/runs/crons/count", "read", ANY, crons_refuse},
@@ -163,8 +164,8 @@ static struct exchange **exchange_at(struct langgraph *langgraph, uint64_t numbe
 static void exchange_free(struct exchange *exchange) {
     serving_cancel(&exchange->langgraph->serving, exchange->call);
     serving_graphs_cancel(exchange->lookup);
-    tn_value values[] = {exchange->request, exchange->graphs, exchange->known,
-                         exchange->record,  exchange->list,   exchange->made};
+    tn_value values[] = {exchange->request, exchange->graphs, exchange->known,    exchange->record,
+                         exchange->list,    exchange->made,   exchange->assistant};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) tn_release(values[i]);
     serving_free(exchange);
 }

@@ -152,6 +152,16 @@ tn_value message_in(tn_value value) { return convert(value, one_in); }
 tn_value state_in(tn_value state) { return convert_members(state, one_in); }
 tn_value state_out(tn_value state) { return convert_members(state, message_out); }
 
+tn_value values_out(tn_value state) {
+    tn_value all = state_out(state), made = tn_build("{}"), key, member;
+    for (uint64_t i = 0, count = tn.value->count(all); i < count; i++) {
+        if (tn.value->entry(all, i, &key, &member) != TN_OK || tn.value->kind(member) == TN_NULL) continue;
+        made = tn_set_take(made, tn_chars(key, NULL), tn_retain(member));
+    }
+    tn_release(all);
+    return made;
+}
+
 /* ---- Questions ---- */
 
 tn_value interrupts_out(tn_value interrupts) {
@@ -206,13 +216,19 @@ void uuid_of_name(const char *name, char out[UUID_TEXT]) {
 }
 
 static const char checkpoint_prefix[] = "00000000-0000-8000-a000-";
+static const char checkpoint_start[] = "00000000-0000-8000-b000-000000000000";
 
 void checkpoint_id(int64_t seq, char out[UUID_TEXT]) {
+    if (seq == CHECKPOINT_START) {
+        (void)snprintf(out, UUID_TEXT, "%s", checkpoint_start);
+        return;
+    }
     (void)snprintf(out, UUID_TEXT, "%s%012llx", checkpoint_prefix, (unsigned long long)seq & UINT64_C(0xffffffffffff));
 }
 
 int64_t checkpoint_seq(const char *id) {
     size_t length = sizeof checkpoint_prefix - 1;
+    if (strcmp(id, checkpoint_start) == 0) return CHECKPOINT_START;
     if (!is_uuid(id) || strncmp(id, checkpoint_prefix, length) != 0) return -1;
     int64_t seq = strtoll(id + length, NULL, 16);
     return seq <= INT64_C(4294967295) ? seq : -1;

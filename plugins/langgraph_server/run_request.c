@@ -50,6 +50,14 @@ static bool check_command(struct exchange *exchange) {
     return false;
 }
 
+static bool check_delay(struct exchange *exchange) {
+    tn_value seconds = tn_get(exchange->body, "after_seconds");
+    double number = tn_get_num(exchange->body, "after_seconds", -1);
+    if (!is_set(seconds) || (number >= 0 && number <= DELAY_MAX)) return true;
+    refuse(exchange, 422, "`after_seconds` must be a number from 0 to %d", DELAY_MAX);
+    return false;
+}
+
 bool check_run_request(struct exchange *exchange) {
     tn_value body = exchange->body;
     if (tn_chars(tn_get(body, "assistant_id"), NULL) == NULL) {
@@ -71,7 +79,7 @@ bool check_run_request(struct exchange *exchange) {
            check_kind(exchange, "config", TN_OBJECT, "an object") &&
            check_kind(exchange, "context", TN_OBJECT, "an object") &&
            check_kind(exchange, "checkpoint", TN_OBJECT, "an object") && check_nodes(exchange, "interrupt_before") &&
-           check_nodes(exchange, "interrupt_after") && check_command(exchange);
+           check_nodes(exchange, "interrupt_after") && check_command(exchange) && check_delay(exchange);
 }
 
 const char *run_checkpoint(const struct exchange *exchange) {
@@ -96,25 +104,29 @@ static tn_value add_configurable(tn_value made, tn_value more) {
 }
 
 /* Takes the configuration. */
-static tn_value add_nodes(tn_value config, const struct exchange *exchange, const char *name) {
-    tn_value nodes = tn_get(exchange->body, name);
+static tn_value add_nodes(tn_value config, tn_value body, const char *name) {
+    tn_value nodes = tn_get(body, name);
     if (!is_set(nodes)) return config;
     return tn_set_take(config, name, tn.value->kind(nodes) == TN_ARRAY ? tn_retain(nodes) : tn_build("[s]", "*"));
 }
 
-static tn_value config_of(const struct exchange *exchange, bool replace) {
-    tn_value body = exchange->body, given = tn_get(body, "config"), made = tn_build("{}");
-    tn_value configurable = add_configurable(tn_build("{}"), tn_get(given, "configurable"));
+tn_value run_config(tn_value body, tn_value assistant, const char *thread, bool replace) {
+    tn_value base = tn_get(tn_get(assistant, "value"), "config"), given = tn_get(body, "config"), made = tn_build("{}");
+    tn_value configurable = add_configurable(tn_build("{}"), tn_get(base, "configurable"));
     tn_value limit = tn_get(given, "recursion_limit"), tags = tn_get(given, "tags");
+    if (!is_set(limit)) limit = tn_get(base, "recursion_limit");
+    if (!is_set(tags)) tags = tn_get(base, "tags");
+    configurable = add_configurable(configurable, tn_get(tn_get(assistant, "value"), "context"));
+    configurable = add_configurable(configurable, tn_get(given, "configurable"));
     configurable = add_configurable(configurable, tn_get(body, "context"));
     made = tn_set_take(made, "configurable", configurable);
-    if (exchange->thread[0] != '\0') made = tn_set_take(made, "thread_id", tn_text(exchange->thread));
+    if (*thread != '\0') made = tn_set_take(made, "thread_id", tn_text(thread));
     if (replace) made = tn_set_take(made, "replace", tn_bool(1));
     if (is_set(limit)) made = tn_set_take(made, "recursion_limit", tn_retain(limit));
     if (is_set(tags)) made = tn_set_take(made, "tags", tn_retain(tags));
     if (serving_is(tn_get(body, "durability"), "exit")) made = tn_set_take(made, "durability", tn_text("exit"));
-    made = add_nodes(made, exchange, "interrupt_before");
-    return add_nodes(made, exchange, "interrupt_after");
+    made = add_nodes(made, body, "interrupt_before");
+    return add_nodes(made, body, "interrupt_after");
 }
 
 /* Each key is the id of what the thread waits for. */
@@ -156,9 +168,10 @@ tn_value run_params(struct exchange *exchange, const char **method) {
         return NULL;
     }
     *method = continues ? "run/resume" : "run/start";
-    tn_value params = tn_build("{s:s, s:V, s:V, s:V*}", "document", exchange->graph.document, "config",
-                               config_of(exchange, !continues && exchange->record != NULL), "modes",
-                               modes_of_run(modes_read(tn_get(exchange->body, "stream_mode"))), "answers", answers);
+    tn_value params = tn_build(
+        "{s:s, s:V, s:V, s:V*}", "document", exchange->graph.document, "config",
+        run_config(exchange->body, exchange->assistant, exchange->thread, !continues && exchange->record != NULL),
+        "modes", modes_of_run(modes_read(tn_get(exchange->body, "stream_mode"))), "answers", answers);
     if (!continues && params != NULL) params = tn_set_take(params, "input", given ? state_in(input) : tn_build("{}"));
     return params;
 }

@@ -9,14 +9,26 @@ enum how { HOW_CREATE, HOW_STREAM, HOW_WAIT, HOW_BATCH };
 
 /* ---- Starting ---- */
 
-static struct run *start(struct exchange *exchange) {
+/* What the run was started with: new. */
+static tn_value run_kwargs(tn_value body) {
+    static const char *const names[] = {
+        "input",       "command",         "config",           "context",          "durability",
+        "stream_mode", "interrupt_after", "interrupt_before", "stream_subgraphs", "stream_resumable"};
+    tn_value kwargs = tn_build("{}");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        tn_value member = tn_get(body, names[i]);
+        if (member != NULL) kwargs = tn_set_take(kwargs, names[i], tn_retain(member));
+    }
+    return kwargs;
+}
+
+static struct run *start(struct exchange *exchange, tn_value state) {
     char assistant[UUID_TEXT];
     const char *method = "";
     tn_value body = exchange->body, metadata = tn_get(body, "metadata"), params = run_params(exchange, &method);
     if (params == NULL) return NULL;
-    uuid_of_name(exchange->graph.name, assistant);
-    tn_value kwargs = tn_build("{s:v?, s:v?, s:v?}", "input", tn_get(body, "input"), "command", tn_get(body, "command"),
-                               "stream_mode", tn_get(body, "stream_mode"));
+    (void)assistant_id_of(exchange, assistant);
+    tn_value kwargs = run_kwargs(body);
     struct run_options options = {.assistant = assistant,
                                   .graph = exchange->graph.name,
                                   .method = method,
@@ -24,8 +36,11 @@ static struct run *start(struct exchange *exchange) {
                                   .params = params,
                                   .metadata = tn.value->kind(metadata) == TN_OBJECT ? metadata : NULL,
                                   .kwargs = kwargs,
+                                  .state = state,
+                                  .delay_ms = (uint64_t)(1000 * tn_get_num(body, "after_seconds", 0)),
                                   .modes = modes_read(tn_get(body, "stream_mode")),
                                   .subgraphs = serving_true(tn_get(body, "stream_subgraphs")),
+                                  .resumable = serving_true(tn_get(body, "stream_resumable")),
                                   .cancel_on_disconnect = serving_is(tn_get(body, "on_disconnect"), "cancel")};
     struct run *run = run_new(exchange, &options);
     tn_release(params);
@@ -34,8 +49,8 @@ static struct run *start(struct exchange *exchange) {
     return run;
 }
 
-static void start_and_answer(struct exchange *exchange) {
-    struct run *run = start(exchange);
+static void answer_started(struct exchange *exchange, tn_value state) {
+    struct run *run = start(exchange, state);
     if (run == NULL) return;
     if (exchange->how == HOW_STREAM)
         run_follow(run, exchange, -1, true);
@@ -43,6 +58,22 @@ static void start_and_answer(struct exchange *exchange) {
         run_wait(run, exchange);
     else
         run_tell(run, exchange);
+}
+
+static void on_state_before(struct exchange *exchange, bool ok, tn_value value) {
+    answer_started(exchange, ok ? tn_get(value, "state") : NULL);
+}
+
+/* The stream of a run that continues begins with the values that the thread has. */
+static void start_and_answer(struct exchange *exchange) {
+    uint32_t waiting;
+    bool continues = exchange->thread[0] != '\0' && exchange->record != NULL &&
+                     tn.value->kind(tn_get(exchange->body, "input")) != TN_OBJECT;
+    bool shows = (modes_read(tn_get(exchange->body, "stream_mode")) & MODE_VALUES) != 0;
+    if (continues && shows && exchange->how == HOW_STREAM && run_active(exchange, &waiting) == NULL)
+        ask(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->thread), on_state_before);
+    else
+        answer_started(exchange, NULL);
 }
 
 /* The update has changed the thread. */
@@ -69,7 +100,8 @@ static void update_then_start(struct exchange *exchange) {
     tn_value to = tn_get(command, "goto");
     const char *id = run_checkpoint(exchange);
     int64_t seq = id != NULL ? checkpoint_seq(id) : -1, head = tn_get_int(exchange->record, "head", -1);
-    if (id != NULL && (seq < 0 || seq > head)) {
+    bool known = seq == CHECKPOINT_START ? exchange->record != NULL : seq >= 0 && seq <= head;
+    if (id != NULL && !known) {
         refuse(exchange, 404, "Checkpoint %.80s not found in thread %s", id, exchange->thread);
         return;
     }
@@ -83,7 +115,7 @@ static void update_then_start(struct exchange *exchange) {
                  "channels", is_set(update) ? state_in(update) : tn_build("{}"), "create", 1);
     if (is_set(to))
         params = tn_set_take(params, "next", tn.value->kind(to) == TN_ARRAY ? tn_retain(to) : tn_build("[v]", to));
-    if (older) params = tn_set_take(params, "seq", tn_int(seq));
+    if (older) params = tn_set_take(params, "seq", tn_int(seq == CHECKPOINT_START ? -1 : seq));
     ask(exchange, "thread/update", params, on_updated);
 }
 
@@ -98,7 +130,7 @@ static void on_noted(struct exchange *exchange, bool ok, tn_value value) {
 static void note_graph(struct exchange *exchange) {
     char assistant[UUID_TEXT];
     tn_value metadata = known_member(exchange->known, "metadata");
-    uuid_of_name(exchange->graph.name, assistant);
+    (void)assistant_id_of(exchange, assistant);
     if (metadata != NULL && serving_is(tn_get(metadata, "assistant_id"), assistant)) {
         update_then_start(exchange);
         return;
@@ -183,7 +215,7 @@ static void batch_then(struct exchange *exchange) {
     for (uint64_t i = 0, count = tn.value->count(all); i < count; i++) {
         exchange->body = tn.value->at(all, i);
         (void)select_graph(exchange, tn_get_text(exchange->body, "assistant_id", ""));
-        struct run *run = start(exchange);
+        struct run *run = start(exchange, NULL);
         if (run == NULL) {
             tn_release(started);
             return;

@@ -46,13 +46,28 @@ static void on_run(struct exchange *exchange, bool ok, tn_value value) {
     if (check_saved(exchange, ok, value)) reply(exchange, 200, saved_run(value));
 }
 
+static void get_then(struct exchange *exchange, struct run *run) {
+    if (run == NULL) {
+        tn_value memory = tn_build("{s:v}", "value", exchange->made);
+        reply(exchange, 200, saved_run(memory));
+        tn_release(memory);
+    } else if (run_has_ended(run)) {
+        reply(exchange, 200, run_value(run));
+    } else {
+        run_tell(run, exchange);
+    }
+}
+
+/* A key that may only read does not continue a run. */
 void run_get(struct exchange *exchange) {
     struct run *run;
     if (!run_of_path(exchange, &run)) return;
     if (run != NULL)
         reply(exchange, 200, run_value(run));
-    else
+    else if (serving_is(tn_get(tn_get(exchange->request, "caller"), "scope"), "read"))
         read_run(exchange, on_run);
+    else
+        run_load(exchange, 0, get_then);
 }
 
 static void on_list(struct exchange *exchange, bool ok, tn_value value) {
@@ -92,13 +107,15 @@ void runs_list(struct exchange *exchange) {
 
 static void on_state(struct exchange *exchange, bool ok, tn_value value) {
     if (ok)
-        reply(exchange, 200, state_out(tn_get(value, "state")));
+        reply(exchange, 200, values_out(tn_get(value, "state")));
     else
         refuse_error(exchange, value);
 }
 
-static void on_joined(struct exchange *exchange, bool ok, tn_value value) {
-    if (check_saved(exchange, ok, value))
+static void join_then(struct exchange *exchange, struct run *run) {
+    if (run != NULL && (!run_has_ended(run) || run_has_result(run)))
+        run_wait(run, exchange);
+    else
         ask(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->thread), on_state);
 }
 
@@ -106,14 +123,27 @@ void run_join(struct exchange *exchange) {
     struct run *run;
     if (!run_of_path(exchange, &run)) return;
     if (run != NULL)
-        run_wait(run, exchange);
+        join_then(exchange, run);
     else
-        read_run(exchange, on_joined);
+        run_load(exchange, 0, join_then);
 }
 
-/* The events of a run that is not known here any more are lost: the stream is empty. */
-static void on_streamed(struct exchange *exchange, bool ok, tn_value value) {
-    if (!check_saved(exchange, ok, value)) return;
+/* *after: what the client has; false if it is not a number. Without one, it gets new events only. */
+static bool last_event(const struct exchange *exchange, int64_t fallback, int64_t *after) {
+    const char *last = tn_get_text(tn_get(exchange->request, "headers"), "last-event-id", NULL);
+    char *end = NULL;
+    *after = last != NULL ? strtoll(last, &end, 10) : fallback;
+    return last == NULL || (end != last && *end == '\0');
+}
+
+/* The events of a run that has ended, and had them only in memory, are lost: the stream is empty. */
+static void stream_then(struct exchange *exchange, struct run *run) {
+    int64_t after = -1;
+    if (run != NULL) {
+        (void)last_event(exchange, run_newest(run), &after);
+        run_follow(run, exchange, after > run_newest(run) ? run_newest(run) : after, false);
+        return;
+    }
     tn_value response = tn_build("{s:i, s:s}", "status", 200, "stream", "events");
     if (response != NULL) (void)exchange->langgraph->serving.server->respond(tn.host, exchange->number, response);
     (void)exchange->langgraph->serving.server->finish(tn.host, exchange->number);
@@ -122,24 +152,37 @@ static void on_streamed(struct exchange *exchange, bool ok, tn_value value) {
 
 void run_stream(struct exchange *exchange) {
     struct run *run;
-    const char *last = tn_get_text(tn_get(exchange->request, "headers"), "last-event-id", NULL);
+    int64_t after = 0;
     if (!run_of_path(exchange, &run)) return;
-    if (run == NULL) {
-        read_run(exchange, on_streamed);
-        return;
-    }
-    char *end = NULL;
-    int64_t after = last != NULL ? strtoll(last, &end, 10) : run_newest(run);
-    if (last != NULL && (end == last || *end != '\0' || after > run_newest(run)))
-        refuse(exchange, 422, "Last-Event-ID: found `%.40s`, expected the id of an event of this run, or -1", last);
+    if (!last_event(exchange, 0, &after) || (run != NULL && after > run_newest(run) && !run_was_loaded(run)))
+        refuse(exchange, 422, "Last-Event-ID: found `%.40s`, expected the id of an event of this run, or -1",
+               tn_get_text(tn_get(exchange->request, "headers"), "last-event-id", ""));
+    else if (run != NULL)
+        stream_then(exchange, run);
     else
-        run_follow(run, exchange, after, false);
+        run_load(exchange, after, stream_then);
 }
 
 /* ---- Ending ---- */
 
+static void on_noted(struct exchange *exchange, bool ok, tn_value value) {
+    if (ok)
+        reply(exchange, 202, tn_build("{}"));
+    else
+        refuse_error(exchange, value);
+}
+
+/* A run whose process has ended is not continued any more. */
 static void on_stopped(struct exchange *exchange, bool ok, tn_value value) {
-    if (check_saved(exchange, ok, value)) refuse(exchange, 409, "Run %s has ended already", param(exchange, "run"));
+    const char *status = tn_get_text(tn_get(value, "value"), "status", "");
+    if (!check_saved(exchange, ok, value)) return;
+    if (strcmp(status, "running") != 0 && strcmp(status, "pending") != 0)
+        refuse(exchange, 409, "Run %s has ended already", param(exchange, "run"));
+    else
+        ask(exchange, "memory/put",
+            tn_build("{s:V, s:s, s:V, s:b}", "namespace", runs_namespace(exchange->thread), "key",
+                     param(exchange, "run"), "value", saved_run(value), "text", 0),
+            on_noted);
 }
 
 void run_stop(struct exchange *exchange) {
@@ -157,6 +200,21 @@ void run_stop(struct exchange *exchange) {
         run_cancel(run);
         reply(exchange, 202, tn_build("{}"));
     }
+}
+
+void runs_stop(struct exchange *exchange) {
+    static const char *const states[] = {"all", "pending", "running"};
+    tn_value ids = tn_get(exchange->body, "run_ids"), thread = tn_get(exchange->body, "thread_id");
+    const char *status = tn_get_text(exchange->body, "status", NULL);
+    bool known = status == NULL;
+    for (size_t i = 0; !known && i < sizeof states / sizeof *states; i++) known = strcmp(states[i], status) == 0;
+    if (!known || (is_set(ids) && tn.value->kind(ids) != TN_ARRAY) ||
+        (is_set(thread) && tn_chars(thread, NULL) == NULL) || (status == NULL && !is_set(ids)))
+        refuse(exchange, 422, "expected `run_ids`, an array, or `status`: all, pending or running; and `thread_id`");
+    else if (runs_cancel_named(exchange) == 0)
+        refuse(exchange, 404, "No active run found");
+    else
+        reply(exchange, 204, NULL);
 }
 
 static void on_removed(struct exchange *exchange, bool ok, tn_value value) {

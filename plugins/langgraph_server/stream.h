@@ -1,5 +1,10 @@
 /*
- * stream.h - a run that was started here, and the clients that follow it.
+ * stream.h - a run that is known here, and the clients that follow it.
+ *
+ *     run_life.c      starts, ends and frees runs
+ *     stream.c        their events, and the clients
+ *     stream_saved.c  saves the events of resumable runs, before clients get them
+ *     run_load.c      runs of an earlier process
  */
 #ifndef LANGGRAPH_STREAM_H
 #define LANGGRAPH_STREAM_H
@@ -34,9 +39,45 @@ struct run {
     uint64_t log_first, log_size;
     tn_value result;
     bool stateless, cancel_on_disconnect;
-    bool unsaved; /* its thread was deleted */
+    bool delayed, cancelling; /* `after_seconds` have not passed; run_cancel was called */
+    uint64_t due;             /* posted; 0: not, or not any more */
+    bool unsaved;             /* its thread was deleted */
     bool started, ended;
-    bool stopped; /* the host ends, and the thread can be continued */
+    bool stopped;   /* the host ends, and the thread can be continued */
+    tn_value state; /* whose values the stream begins with; or NULL */
+    bool loaded;    /* a run of an earlier process */
+    /* Saving; stream_saved.c. */
+    bool resumable;
+    uint64_t saved, saving;             /* the newest event that is saved, that is being saved */
+    uint64_t record_first, record_size; /* the record that grows: its first event, its size */
+    uint64_t save_call, save_retry;     /* open */
 };
+
+/* ---- stream.c ---- */
+
+void run_set_status(struct run *run, const char *status);
+void run_add_event(void *run, const char *name, tn_value data);
+uint64_t run_event_size(tn_value event);
+void run_pump(struct run *run);
+void follower_remove(struct follower *follower);
+
+/* ---- run_life.c ---- */
+
+/* A run that has not begun; NULL if there are too many. `id`: of a run of an earlier process, or NULL. */
+struct run *run_make(struct exchange *exchange, const struct run_options *options, const char *id);
+void run_begin(struct run *run);
+/* A run of an earlier process that has ended with this status; its result is not known. */
+void run_set_ended(struct run *run, const char *status);
+void run_take_report(struct run *run, tn_value report);
+void run_free(struct run *run);
+
+/* ---- stream_saved.c ---- */
+
+tn_value events_namespace(const char *thread, const char *run); /* NULL as `run`: of all runs of the thread */
+/* Saves what is not saved yet. */
+void run_save_events(struct run *run);
+void run_save_stop(struct run *run);
+/* The number behind the last event that clients may get. */
+uint64_t run_visible_end(const struct run *run);
 
 #endif

@@ -43,14 +43,14 @@ static tn_value tasks_value(const char *thread, int64_t seq, tn_value next, tn_v
 /* `point`: a checkpoint of thread/history. `asked`: what the thread waits for, if this is the newest one. */
 static tn_value state_value(const char *thread, tn_value point, tn_value state, tn_value asked) {
     int64_t seq = tn_get_int(point, "seq", 0);
-    tn_value next = tn_get(point, "next");
     int64_t before = tn_get_int(point, "rewound", seq - 1);
-    tn_value parent = before >= 0 ? checkpoint_value(thread, before) : tn_null();
-    const char *source = tn_get_text(point, "source", "loop");
-    if (strcmp(source, "resume") == 0) source = "loop";
-    if (tn_get(point, "rewound") != NULL) source = "fork";
+    bool updated = serving_is(tn_get(point, "source"), "update"), rewound = tn_get(point, "rewound") != NULL;
+    bool has_parent = before >= 0 || rewound || !updated;
+    tn_value parent = has_parent ? checkpoint_value(thread, before >= 0 ? before : CHECKPOINT_START) : tn_null();
+    const char *source = rewound ? "fork" : updated ? "update" : "loop";
+    tn_value next = tn_get(point, "next");
     return tn_build("{s:V, s:V, s:V, s:V, s:{s:s, s:I}, s:V, s:V, s:V}", "values",
-                    state != NULL ? state_out(state) : tn_build("{}"), "next",
+                    state != NULL ? values_out(state) : tn_build("{}"), "next",
                     next != NULL ? tn_retain(next) : tn_build("[]"), "tasks", tasks_value(thread, seq, next, asked),
                     "checkpoint", checkpoint_value(thread, seq), "metadata", "source", source, "step",
                     tn_get_int(point, "step", seq), "created_at", time_value(tn_get_int(point, "now", 0)),
@@ -61,6 +61,20 @@ static tn_value empty_state(const char *thread) {
     return tn_build("{s:{}, s:[], s:[], s:{s:s, s:s, s:n, s:n}, s:{}, s:n, s:n, s:[]}", "values", "next", "tasks",
                     "checkpoint", "thread_id", thread, "checkpoint_ns", "", "checkpoint_id", "checkpoint_map",
                     "metadata", "created_at", "parent_checkpoint", "interrupts");
+}
+
+/* The state before the first input: new. */
+static tn_value start_state(const char *thread, tn_value first) {
+    tn_value point = checkpoint_value(thread, CHECKPOINT_START);
+    return tn_build("{s:{}, s:[s], s:[{s:s, s:s, s:n, s:[], s:n, s:n}], s:V, s:{s:s, s:i}, s:V, s:n, s:[]}", "values",
+                    "next", "__start__", "tasks", "id", "00000000-0000-8000-b000-000000000001", "name", "__start__",
+                    "error", "interrupts", "checkpoint", "state", "checkpoint", point, "metadata", "source", "input",
+                    "step", -1, "created_at", time_value(tn_get_int(first, "now", 0)), "parent_checkpoint",
+                    "interrupts");
+}
+
+static bool is_first_input(tn_value point) {
+    return tn_get_int(point, "seq", -1) == 0 && serving_is(tn_get(point, "source"), "input");
 }
 
 /* ---- Reading states, one after the other ---- */
@@ -77,6 +91,8 @@ static void on_state(struct exchange *exchange, bool ok, tn_value value) {
     (void)tn_append_take(&exchange->made, state_value(exchange->thread, point, tn_get(value, "state"),
                                                       newest ? tn_get(exchange->record, "interrupts") : NULL));
     exchange->at++;
+    if (exchange->how != 0 && is_first_input(point) && tn.value->count(exchange->made) < (uint64_t)exchange->how)
+        (void)tn_append_take(&exchange->made, start_state(exchange->thread, point));
     states_next(exchange);
 }
 
@@ -133,6 +149,8 @@ static void state_then(struct exchange *exchange) {
     int64_t seq = id != NULL ? checkpoint_seq(id) : tn_get_int(exchange->record, "head", 0);
     if (exchange->record == NULL && id == NULL) {
         reply(exchange, 200, empty_state(exchange->thread));
+    } else if (exchange->record != NULL && seq == CHECKPOINT_START) {
+        reply(exchange, 200, start_state(exchange->thread, NULL));
     } else if (exchange->record == NULL || seq < 0) {
         refuse(exchange, 404, "Checkpoint %.80s not found", id);
     } else {
@@ -161,7 +179,7 @@ static void history_then(struct exchange *exchange) {
         return;
     }
     exchange->how = (int)limit;
-    exchange->at = (uint64_t)(seq < 0 ? 0 : seq);
+    exchange->at = seq < 0 ? 0 : (uint64_t)seq;
     read_history(exchange);
 }
 
@@ -187,12 +205,13 @@ static void on_updated(struct exchange *exchange, bool ok, tn_value value) {
 
 static void update_with_graph(struct exchange *exchange) {
     tn_value values = tn_get(exchange->body, "values");
-    const char *as = tn_get_text(exchange->body, "as_node", NULL), *id = named_checkpoint(exchange);
+    const char *as = node_in(tn_get_text(exchange->body, "as_node", NULL)), *id = named_checkpoint(exchange);
     int64_t seq = id != NULL ? checkpoint_seq(id) : -1;
     tn_value params = tn_build(
         "{s:s, s:s, s:V, s:s*, s:b}", "thread_id", exchange->thread, "document", exchange->graph.document, "channels",
         tn.value->kind(values) == TN_OBJECT ? state_in(values) : tn_build("{}"), "as", as, "create", 1);
-    if (seq >= 0 && seq != tn_get_int(exchange->record, "head", -1)) params = tn_set_take(params, "seq", tn_int(seq));
+    if (id != NULL && seq != tn_get_int(exchange->record, "head", -1))
+        params = tn_set_take(params, "seq", tn_int(seq == CHECKPOINT_START ? -1 : seq));
     ask(exchange, "thread/update", params, on_updated);
 }
 
@@ -203,7 +222,7 @@ static void update_then(struct exchange *exchange) {
     int64_t seq = id != NULL ? checkpoint_seq(id) : 0;
     if (values != NULL && tn.value->kind(values) != TN_OBJECT && tn.value->kind(values) != TN_NULL) {
         refuse(exchange, 422, "`values` must be an object, the channels by their names");
-    } else if (id != NULL && (seq < 0 || seq > tn_get_int(exchange->record, "head", -1))) {
+    } else if (id != NULL && ((seq < 0 && seq != CHECKPOINT_START) || seq > tn_get_int(exchange->record, "head", -1))) {
         refuse(exchange, 404, "Checkpoint %.80s not found in thread %s", id, exchange->thread);
     } else if (tn_chars(graph, NULL) == NULL) {
         refuse(exchange, 409,

@@ -1,7 +1,7 @@
 /*
  * threads.c - threads. A thread that has had no run exists only as a memory.
  */
-#include "langgraph.h"
+#include "stream.h"
 
 tn_value threads_namespace(void) { return tn_build("[ss]", "langgraph", "threads"); }
 tn_value runs_namespace(const char *thread) { return tn_build("[sss]", "langgraph", "runs", thread); }
@@ -84,7 +84,7 @@ static tn_value thread_value(const char *id, tn_value memory, tn_value record, t
                     "updated_at", updated, "state_updated_at", updated, "metadata",
                     metadata != NULL ? tn_retain(metadata) : tn_build("{}"), "config",
                     config != NULL ? tn_retain(config) : tn_build("{}"), "status", thread_status(record), "values",
-                    state != NULL ? state_out(state) : tn_null(), "interrupts", asked_by_task(record));
+                    state != NULL ? values_out(state) : tn_null(), "interrupts", asked_by_task(record));
 }
 
 static void on_state(struct exchange *exchange, bool ok, tn_value value) {
@@ -103,6 +103,19 @@ void thread_get(struct exchange *exchange) { with_path(exchange, answer_thread);
 
 /* ---- Creating and changing ---- */
 
+static void on_written(struct exchange *exchange, bool ok, tn_value value) {
+    if (!ok) {
+        refuse_error(exchange, value);
+        return;
+    }
+    exchange->record = tn_retain(value);
+    answer_thread(exchange);
+}
+
+static void answer_written(struct exchange *exchange) {
+    ask(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->thread), on_written);
+}
+
 static void on_put(struct exchange *exchange, bool ok, tn_value value) {
     if (!ok) {
         refuse_error(exchange, value);
@@ -110,7 +123,10 @@ static void on_put(struct exchange *exchange, bool ok, tn_value value) {
     }
     tn_release(exchange->known);
     exchange->known = tn_retain(value);
-    answer_thread(exchange);
+    if (is_set(tn_get(exchange->body, "supersteps")))
+        write_steps(exchange, answer_written);
+    else
+        answer_thread(exchange);
 }
 
 static void put_thread(struct exchange *exchange, tn_value metadata) {
@@ -155,9 +171,7 @@ void threads_create(struct exchange *exchange) {
         (void)snprintf(exchange->thread, sizeof exchange->thread, "%s", given);
     if (!is_uuid(given != NULL ? given : exchange->thread))
         refuse(exchange, 422, "Invalid thread ID: found `%.80s`, expected a UUID", given);
-    else if (tn.value->count(tn_get(exchange->body, "supersteps")) > 0)
-        refuse(exchange, 501, "`supersteps` is not supported");
-    else
+    else if (check_steps(exchange))
         find_thread(exchange, true, create_then);
 }
 
@@ -177,16 +191,15 @@ static void on_forgotten(struct exchange *exchange, bool ok, tn_value value) {
 
 static void search_runs(struct exchange *exchange);
 
-/* The runs of the thread, one after the other, and then the thread. */
+/* The runs of the thread and their events, one after the other, and then the thread. */
 static void forget_next(struct exchange *exchange, bool ok, tn_value value) {
     tn_value run = tn.value->at(exchange->list, exchange->at++);
     if (!ok)
         refuse_error(exchange, value);
     else if (run != NULL)
         ask(exchange, "memory/delete",
-            tn_build("{s:V, s:v}", "namespace", runs_namespace(exchange->thread), "key", tn_get(run, "key")),
-            forget_next);
-    else if (tn.value->count(exchange->list) == LIST_MAX)
+            tn_build("{s:v, s:v}", "namespace", tn_get(run, "namespace"), "key", tn_get(run, "key")), forget_next);
+    else if (tn.value->count(exchange->list) == LIST_MAX || exchange->how++ == 0)
         search_runs(exchange);
     else
         ask(exchange, "memory/delete",
@@ -202,7 +215,10 @@ static void on_runs(struct exchange *exchange, bool ok, tn_value value) {
 
 static void search_runs(struct exchange *exchange) {
     ask(exchange, "memory/search",
-        tn_build("{s:V, s:i}", "namespace", runs_namespace(exchange->thread), "limit", LIST_MAX), on_runs);
+        tn_build("{s:V, s:i}", "namespace",
+                 exchange->how == 0 ? runs_namespace(exchange->thread) : events_namespace(exchange->thread, NULL),
+                 "limit", LIST_MAX),
+        on_runs);
 }
 
 static void on_removed(struct exchange *exchange, bool ok, tn_value value) {
@@ -310,7 +326,7 @@ static void values_next(struct exchange *exchange);
 
 static void on_values(struct exchange *exchange, bool ok, tn_value value) {
     tn_value thread = tn_retain(tn.value->at(exchange->list, exchange->at));
-    if (ok && thread != NULL) thread = tn_set_take(thread, "values", state_out(tn_get(value, "state")));
+    if (ok && thread != NULL) thread = tn_set_take(thread, "values", values_out(tn_get(value, "state")));
     (void)tn_append_take(&exchange->made, thread);
     exchange->at++;
     values_next(exchange);

@@ -109,7 +109,7 @@ static void on_started(void *user, const char *run_id) {
 
 static void on_run_event(void *user, tn_value event, uint64_t seq, uint64_t missed) {
     struct chat *chat = user;
-    (void)seq, (void)missed;
+    (void)seq, (void)missed; /* its client is the only one, and it reads all */
     serving_items_event(chat->items, event);
 }
 

@@ -138,8 +138,7 @@ struct response_events {
 };
 
 bool response_events_open(struct response_events *events, const char *id, const char *model, tn_value echo);
-/* The first events. With `sequence` > 0 they were sent before, and it is the number of the next one. */
-void response_events_begin(struct response_events *events, uint64_t sequence);
+void response_events_begin(struct response_events *events);               /* sends the first events */
 void response_events_item(void *events, const struct serving_item *item); /* a serving_item_handler */
 tn_value response_events_value(const struct response_events *events);     /* the Response: new */
 tn_value response_usage(tn_value usage);                                  /* the usage of a run in this protocol: new */

@@ -56,6 +56,7 @@ void response_free(struct response *response) {
     serving_items_free(response->items);
     response_events_close(&response->events);
     response->openai->log_size -= response->log_size;
+    tn_release(response->before);
     tn_release(response->log);
     serving_free(response->owner);
     serving_free(response);
@@ -66,9 +67,12 @@ void responses_free(struct openai *openai) {
 }
 
 /* Those that have ended are kept for a while, the stored ones. */
-static void response_note_ended(struct response *response) {
+static void response_note_ended(struct response *response, tn_value report) {
     struct openai *openai = response->openai;
     struct response *oldest = NULL;
+    const char *code = tn_get_text(tn_get(report, "error"), "code", "");
+    response->unsaved =
+        strncmp(code, "STORE_", 6) == 0 || strcmp(code, "FENCED") == 0 || strcmp(code, "OWNED") == 0;
     if (!response->ended) {
         response->ended = true;
         openai->running--;
@@ -82,7 +86,8 @@ static void response_note_ended(struct response *response) {
 /* Frees a response that is of no use any more. */
 static void response_look_unused(struct response *response) {
     if (response->followers != NULL) return;
-    if (response->ended && (!response->store || !response_events_ended(&response->events)))
+    bool known = response->store && !response->unsaved && response_events_ended(&response->events);
+    if (response->ended && !known)
         response_free(response);
     else if (!response->ended && !response->store && response->run != NULL)
         serving_run_cancel(response->run);
@@ -175,6 +180,45 @@ static void follower_event(struct exchange *exchange, int32_t event) {
     response_look_unused(response);
 }
 
+/*
+ * The place in the log of a client that has read `count` events of another process. Items and their texts are the same,
+ * but a text came in more pieces then: each of its characters may have been an event. Only what the client has for
+ * certain is left out, so it may get a complete item again, but it misses nothing.
+ */
+static uint64_t place_again(const struct response *response, uint64_t count) {
+    uint64_t most = 0, place = 0;
+    for (uint64_t i = 0, end = tn.value->count(response->log); i < end; i++) {
+        tn_value event = tn.value->at(response->log, i);
+        const char *delta = tn_get_text(event, "delta", "");
+        uint64_t characters = 0;
+        for (; *delta != '\0'; delta++) characters += ((unsigned char)*delta & 0xc0) != 0x80;
+        most += characters > 1 ? characters : 1;
+        if (most > count) break;
+        bool inside = tn_get(event, "output_index") != NULL;
+        if (!inside || serving_is(tn_get(event, "type"), "response.output_item.done")) place = i + 1;
+    }
+    return place;
+}
+
+/* Sets the place in the log of a client that expects the event of the number `position`. */
+static void place_follower(struct response *response, struct follower *follower) {
+    uint64_t expects = follower->position, end = response->log_first + tn.value->count(response->log);
+    if (response->again && response->log_first == 0 && expects > 0) {
+        bool knows = response->shift_from > 0 && expects >= response->shift_from && expects - response->shift <= end;
+        if (!knows) {
+            response->shift_from = expects;
+            response->shift = expects - place_again(response, expects);
+        }
+        follower->shift = response->shift;
+        follower->position = expects - response->shift;
+    }
+    if (follower->position < response->log_first) follower->position = response->log_first;
+    if (response->ended && end > 0 && follower->position >= end) {
+        follower->position = end - 1;
+        follower->shift = expects - follower->position;
+    }
+}
+
 bool response_follow(struct response *response, struct exchange *exchange, bool streams, uint64_t position,
                      bool first) {
     struct follower *follower = serving_alloc(sizeof *follower);
@@ -185,12 +229,7 @@ bool response_follow(struct response *response, struct exchange *exchange, bool 
                                   .position = position,
                                   .streams = streams,
                                   .first = first};
-    uint64_t end = response->log_first + tn.value->count(response->log);
-    if (position < response->log_first) follower->position = response->log_first;
-    if (response->ended && end > 0 && position >= end) {
-        follower->position = end - 1;
-        follower->shift = position - follower->position;
-    }
+    place_follower(response, follower);
     response->followers = follower;
     exchange->object = follower;
     exchange->on_event = follower_event;
@@ -253,13 +292,15 @@ static void on_started(void *user, const char *run_id) {
     struct response *response = user;
     (void)run_id;
     response->started = true;
-    response_events_begin(&response->events, response->log_first);
+    response_events_begin(&response->events);
+    serving_items_before(response->items, response->before);
     pump_all(response);
 }
 
 static void on_run_event(void *user, tn_value event, uint64_t seq, uint64_t missed) {
     struct response *response = user;
-    (void)seq, (void)missed;
+    (void)seq;
+    if (missed > 0) serving_items_missed(response->items);
     serving_items_event(response->items, event);
 }
 
@@ -300,7 +341,7 @@ static void on_run_end(void *user, tn_value report) {
         stop_all(response);
         return;
     }
-    response_note_ended(response);
+    response_note_ended(response, report);
     pump_all(response);
     response_look_unused(response);
 }
@@ -321,9 +362,16 @@ static bool response_open_items(struct response *response, const struct serving_
     return response->items != NULL;
 }
 
+bool response_follow_run(struct response *response, const struct serving_graph *graph,
+                         const struct openai_request *request, const char *run_id) {
+    if (response_open_items(response, graph, request->last_input, request->tool_names, NULL))
+        response->run =
+            serving_run_follow(&response->openai->serving, response->caller, run_id, 0, &run_handler, response);
+    return response->run != NULL;
+}
+
 bool response_run(struct response *response, const struct serving_graph *graph, const struct openai_request *request,
-                  const char *method, tn_value params, uint64_t sequence) {
-    response->log_first = sequence;
+                  const char *method, tn_value params) {
     if (response_open_items(response, graph, request->last_input, request->tool_names, request->asked))
         response->run =
             serving_run_start(&response->openai->serving, response->caller, method, params, &run_handler, response);
@@ -339,13 +387,13 @@ void response_replay(struct response *response, const struct serving_graph *grap
                           : NULL;
     if (!response_open_items(response, graph, last_input, NULL, NULL)) return;
     response->started = true;
-    response_events_begin(&response->events, 0);
+    response_events_begin(&response->events);
     if (writes != NULL) {
         tn_value event = tn_build("{s:s, s:s, s:v}", "type", "updates", "node", "", "writes", writes);
         if (event != NULL) serving_items_event(response->items, event);
         tn_release(event);
     }
     serving_items_end(response->items, report);
-    response_note_ended(response);
+    response_note_ended(response, report);
     tn_release(writes);
 }

@@ -29,35 +29,41 @@ struct response {
     struct response_events events;
     struct serving_items *items;
     struct serving_run *run;
-    tn_value log; /* events */
+    tn_value before; /* messages that another process has sent, or NULL */
+    tn_value log;    /* events */
     uint64_t log_first, log_size;
+    uint64_t shift_from, shift; /* with `again`: what the last client was sent from this number on; 0: no client yet */
     struct follower *followers;
     bool store, started, ended;
+    bool again;   /* made from its thread: another process has sent events of it */
+    bool unsaved; /* it has failed because it could not be saved here: its run is continued, or another host runs it */
 };
 
 /* A response without a run, in the table. NULL if memory runs out or there are too many. */
 struct response *response_new(struct exchange *exchange, const char *id, const char *model, tn_value echo, bool store);
 struct response *response_find(const struct exchange *exchange, const char *id);
-/* Starts its run. Takes `params`. With `sequence` > 0 the events before this number exist already. */
+/* Starts its run. Takes `params`. */
 bool response_run(struct response *response, const struct serving_graph *graph, const struct openai_request *request,
-                  const char *method, tn_value params, uint64_t sequence);
+                  const char *method, tn_value params);
+/* The same with a run that the host has continued. */
+bool response_follow_run(struct response *response, const struct serving_graph *graph,
+                         const struct openai_request *request, const char *run_id);
 /* The end without a run: its events are made from the saved conversation. */
 void response_replay(struct response *response, const struct serving_graph *graph, const char *last_input,
                      tn_value messages, tn_value report);
 /*
- * The client receives the events from the number `position` on, or the Response when it has ended. Behind the end it
- * has events of another process: it receives the last one, which has the whole Response, as this number.
+ * The client receives the events from the number `position` on, or the Response when it has ended. If its events are
+ * those of another process, it continues with what it may not have, as these numbers; an item begins again with its
+ * `response.output_item.added`.
  */
 bool response_follow(struct response *response, struct exchange *exchange, bool streams, uint64_t position, bool first);
 /* Forgets a response that no client follows, with its run. */
 void response_free(struct response *response);
 
-/*
- * Finds a response, or loads it. `then` is called once with it, or not at all: the exchange was refused, or is closed.
- * `after`: the last event that the client has; -1: none.
+/* Finds a response, or loads it. `then` is called once with it, or not at all: the exchange was refused, or is closed.
  */
 typedef void response_then(struct exchange *exchange, struct response *response);
-void response_load(struct exchange *exchange, const char *id, int64_t after, response_then *then);
+void response_load(struct exchange *exchange, const char *id, response_then *then);
 void response_not_found(struct exchange *exchange, const char *id);
 
 /* What the metadata of a thread has for the response; NULL if it is not a response. Borrowed. */

@@ -53,9 +53,7 @@ static void send_response(struct response_events *events, const char *type) {
     send_take(events, type, tn_build("{s:V}", "response", response_events_value(events)));
 }
 
-void response_events_begin(struct response_events *events, uint64_t sequence) {
-    events->sequence = sequence;
-    if (sequence > 0) return;
+void response_events_begin(struct response_events *events) {
     if (events->background) {
         events->status = "queued";
         send_response(events, "response.created");

@@ -1,8 +1,8 @@
 /*
  * response_load.c - responses of saved threads.
  *
- * Of a response that has ended, the events are made from its conversation: they are the same ones each time. One whose
- * run was interrupted by the end of its host is continued.
+ * Of a response that has ended, the events are made from its conversation: they are the same ones each time. If its run
+ * was interrupted by the end of its host, this host has continued it, or does so now.
  */
 #include "response.h"
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 struct load {
     struct exchange *exchange;
     char *id, thread_id[RESPONSE_ID_MAX];
-    int64_t after;
     response_then *then;
     struct serving_lookup *lookup; /* open */
     uint64_t call;                 /* open */
     tn_value thread, graph;
+    char *run_id; /* the run that is followed; NULL: the thread is continued */
 };
 
 static void load_free(struct load *load) {
@@ -23,6 +23,7 @@ static void load_free(struct load *load) {
     serving_cancel(&load->exchange->openai->serving, load->call);
     tn_release(load->thread);
     tn_release(load->graph);
+    serving_free(load->run_id);
     serving_free(load->id);
     serving_free(load);
 }
@@ -144,6 +145,7 @@ static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
                  "state", state, "error", error, "interrupts", interrupts, "usage", usage_of(messages));
     response->events.created = tn_get_int(saved, "created", 0);
     response->events.background = serving_true(tn_get(saved, "background"));
+    response->again = true;
     response_replay(response, &graph, last_input, messages, report);
     tn_release(report);
     tn_release(messages);
@@ -153,7 +155,13 @@ static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
 
 /* ---- A response whose run has not ended ---- */
 
-static void load_resume(struct load *load) {
+static tn_value resume_params(const struct load *load, const struct serving_graph *graph) {
+    return tn_build("{s:s, s:{s:s}, s:V}", "document", graph->document, "config", "thread_id", load->thread_id, "modes",
+                    tn_from_json(SERVING_MODES, strlen(SERVING_MODES)));
+}
+
+/* `before`: the messages of the steps that have ended. */
+static void load_run(struct load *load, tn_value before) {
     tn_value saved = response_saved(load->thread);
     struct openai_request request = {.tool_names = tn_get(saved, "tools")};
     struct serving_graph graph;
@@ -161,16 +169,17 @@ static void load_resume(struct load *load) {
     serving_graph_read(load->graph, &graph);
     struct response *response =
         response_new(load->exchange, load->id, tn_get_text(saved, "model", ""), tn_get(saved, "echo"), true);
-    tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", graph.document, "config", "thread_id",
-                               load->thread_id, "modes", tn_from_json(SERVING_MODES, strlen(SERVING_MODES)));
+    bool runs = false;
     if (response != NULL) {
         response->events.created = tn_get_int(saved, "created", 0);
         response->events.background = serving_true(tn_get(saved, "background"));
+        response->before = tn_retain(before);
+        response->again = true;
+        runs = load->run_id != NULL
+                   ? response_follow_run(response, &graph, &request, load->run_id)
+                   : response_run(response, &graph, &request, "run/resume", resume_params(load, &graph));
     }
-    if (response == NULL)
-        tn_release(params);
-    else if (response_run(response, &graph, &request, "run/resume", params,
-                          load->after < 0 ? 0 : (uint64_t)load->after + 1)) {
+    if (runs) {
         response_then *then = load->then;
         then(load_end(load), response);
         return;
@@ -179,6 +188,38 @@ static void load_resume(struct load *load) {
     if (response != NULL) response_free(response);
     load_refuse(load, error);
     tn_release(error);
+}
+
+static void TN_ABI on_run_state(void *user, int32_t status, tn_value value) {
+    struct load *load = user;
+    struct serving_graph graph;
+    load->call = 0;
+    if (load_is_known(load)) return;
+    serving_graph_read(load->graph, &graph);
+    tn_value known =
+        status == TN_OK && graph.input == SERVING_MESSAGES ? tn_get(tn_get(value, "state"), graph.channel) : NULL;
+    tn_value before = new_messages(known, tn_get_text(response_saved(load->thread), "last_input", ""));
+    load_run(load, before);
+    tn_release(before);
+}
+
+static void load_call(struct load *load, const char *method, tn_value params, tn_host_handler handler) {
+    serving_call_take(&load->exchange->openai->serving, load->exchange->caller, method, params, handler, load,
+                      &load->call);
+}
+
+/* The events of a run that the host has continued are those after a checkpoint. */
+static void TN_ABI on_runs(void *user, int32_t status, tn_value value) {
+    struct load *load = user;
+    tn_value run = tn.value->at(tn_get(value, "runs"), 0), from = tn_get(run, "continued_from");
+    load->call = 0;
+    if (load_is_known(load)) return;
+    if (status != TN_OK) {
+        load_refuse(load, value);
+        return;
+    }
+    load->run_id = serving_text_copy(tn_get_text(run, "run_id", NULL));
+    load_call(load, "thread/state", tn_build("{s:s, s:v*}", "thread_id", load->thread_id, "seq", from), on_run_state);
 }
 
 /* ---- Looking ---- */
@@ -192,10 +233,10 @@ static void on_graphs(void *user, tn_value graphs, tn_value of) {
     if (load->graph == NULL)
         load_refuse(load, of);
     else if (strcmp(status, "running") == 0 || strcmp(status, "stopped") == 0)
-        load_resume(load);
+        load_call(load, "run/list",
+                  tn_build("{s:s, s:s, s:i}", "thread_id", load->thread_id, "status", "running", "limit", 1), on_runs);
     else
-        serving_call_take(&load->exchange->openai->serving, load->exchange->caller, "thread/state",
-                          tn_build("{s:s}", "thread_id", load->thread_id), on_state, load, &load->call);
+        load_call(load, "thread/state", tn_build("{s:s}", "thread_id", load->thread_id), on_state);
 }
 
 static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
@@ -211,7 +252,7 @@ static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
     if (load->lookup == NULL) exchange_abort(load->exchange);
 }
 
-void response_load(struct exchange *exchange, const char *id, int64_t after, response_then *then) {
+void response_load(struct exchange *exchange, const char *id, response_then *then) {
     struct response *known = response_find(exchange, id);
     struct load *load = known == NULL && number_of(id) != NULL ? serving_alloc(sizeof *load) : NULL;
     if (known != NULL) {
@@ -222,10 +263,9 @@ void response_load(struct exchange *exchange, const char *id, int64_t after, res
         response_not_found(exchange, id);
         return;
     }
-    *load = (struct load){.exchange = exchange, .id = serving_text_copy(id), .after = after, .then = then};
+    *load = (struct load){.exchange = exchange, .id = serving_text_copy(id), .then = then};
     response_thread(id, load->thread_id);
     exchange->object = load;
     exchange->on_event = load_event;
-    serving_call_take(&exchange->openai->serving, exchange->caller, "thread/get",
-                      tn_build("{s:s}", "thread_id", load->thread_id), on_thread, load, &load->call);
+    load_call(load, "thread/get", tn_build("{s:s}", "thread_id", load->thread_id), on_thread);
 }

@@ -29,7 +29,7 @@ static void get_then(struct exchange *exchange, struct response *response) {
     }
     if (response->ended && from < response->log_first && response->followers == NULL) {
         response_free(response); /* its first events were dropped: they are made again */
-        response_load(exchange, exchange_param(exchange, "id"), after, get_then);
+        response_load(exchange, exchange_param(exchange, "id"), get_then);
         return;
     }
     if (!response_follow(response, exchange, true, from, false)) exchange_abort(exchange);
@@ -39,7 +39,7 @@ void response_get(struct exchange *exchange) {
     int64_t after = query_number(exchange, "starting_after", -1);
     struct openai_error error = {0};
     if (after >= -1) {
-        response_load(exchange, exchange_param(exchange, "id"), after, get_then);
+        response_load(exchange, exchange_param(exchange, "id"), get_then);
         return;
     }
     (void)openai_invalid(&error, "starting_after", "invalid_value", "`starting_after` must be the number of an event");
@@ -61,7 +61,7 @@ static void cancel_then(struct exchange *exchange, struct response *response) {
 }
 
 void response_cancel(struct exchange *exchange) {
-    response_load(exchange, exchange_param(exchange, "id"), -1, cancel_then);
+    response_load(exchange, exchange_param(exchange, "id"), cancel_then);
 }
 
 /* ---- Calls with one answer ---- */

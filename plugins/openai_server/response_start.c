@@ -134,7 +134,7 @@ static void start_run(struct start *start, const char *method, const char *name,
     if (response != NULL && response_follow(response, exchange, request->stream, 0, true)) {
         params = run_params(start, response, replaces);
         if (params != NULL) params = tn_set_take(params, name, more);
-        if (response_run(response, &graph, request, method, params, 0)) {
+        if (response_run(response, &graph, request, method, params)) {
             start_free(start);
             return;
         }

@@ -202,6 +202,10 @@ struct serving_items_options {
 
 struct serving_items *serving_items_new(const struct serving_items_options *options);
 void serving_items_event(struct serving_items *items, tn_value event);
+/* First: the new messages of steps that have ended before the first event, as an array. */
+void serving_items_before(struct serving_items *items, tn_value messages);
+/* Events before the next one are lost: from now on texts are sent whole, when their node has ended. */
+void serving_items_missed(struct serving_items *items);
 void serving_items_end(struct serving_items *items, tn_value report);
 void serving_items_free(struct serving_items *items); /* NULL is allowed */
 

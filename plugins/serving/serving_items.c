@@ -193,6 +193,7 @@ static void stream_delta(struct serving_items *items, struct items_stream *strea
 }
 
 static void take_delta(struct serving_items *items, tn_value event) {
+    if (items->missed) return;
     tn_value key = activation_key(event);
     struct items_stream *stream = stream_find(items, key);
     if (stream == NULL) stream = stream_new(items, key, tn_get_text(event, "node", NULL));
@@ -269,6 +270,12 @@ void serving_items_event(struct serving_items *items, tn_value event) {
                                                 .value = tn_get(event, "data"),
                                                 .node = node,
                                                 .path = tn_get(event, "path")});
+}
+
+void serving_items_missed(struct serving_items *items) {
+    items->missed = true;
+    reset_message(items, NULL);
+    while (items->streams != NULL) stream_remove(items, items->streams);
 }
 
 static void end_streams(struct serving_items *items) {

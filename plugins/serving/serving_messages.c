@@ -154,12 +154,21 @@ static uint64_t answer_begin(const struct serving_items *items, tn_value message
     return at > 0 ? at : count > 0 ? count - 1 : 0; /* the graph has replaced the conversation: its last message */
 }
 
+static void send_answer(struct serving_items *items, tn_value message) {
+    bool answers = tn_message_is(message, "ai") || tn_message_is(message, "error");
+    if (answers && tn_message_calls(message) == NULL && !was_seen(items, message))
+        items_send_whole(items, message, NULL);
+}
+
 static void send_rest(struct serving_items *items, tn_value messages) {
-    for (uint64_t i = answer_begin(items, messages), count = tn.value->count(messages); i < count; i++) {
-        tn_value message = tn.value->at(messages, i);
-        bool answers = tn_message_is(message, "ai") || tn_message_is(message, "error");
-        if (answers && tn_message_calls(message) == NULL && !was_seen(items, message))
-            items_send_whole(items, message, NULL);
+    for (uint64_t i = answer_begin(items, messages), count = tn.value->count(messages); i < count; i++)
+        send_answer(items, tn.value->at(messages, i));
+}
+
+void serving_items_before(struct serving_items *items, tn_value messages) {
+    for (uint64_t i = 0, count = tn.value->count(messages); i < count; i++) {
+        take_message(items, tn.value->at(messages, i), NULL);
+        send_answer(items, tn.value->at(messages, i));
     }
 }
 

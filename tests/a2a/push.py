@@ -97,7 +97,7 @@ def check_sent(host, hook):
 
 def check_old(host, hook):
     """0.3: the task, with each state."""
-    given = {"url": hook.address + "/old", "token": "t", "authentication": {"schemes": ["Basic"], "credentials": "YTpi"}}
+    given = {"id": None, "url": hook.address + "/old", "token": None, "authentication": {"schemes": ["Basic"], "credentials": "YTpi"}}
     body = {"kind": "message", "role": "user", "messageId": "tck-artifact-data", "parts": [{"kind": "text", "text": "Hello"}]}
     task = host.rpc("message/send", {"message": body, "configuration": {"blocking": True, "pushNotificationConfig": given}}, version=None)["result"]
     received = hook.wait("/old", lambda all: len(all) == 2)

@@ -14,6 +14,8 @@
 #   server_start PORT_FILE PROGRAM [ARGUMENT…]
 #                        starts a server of tests/e2e in the background; $port is its port
 #   server_wait FILE     waits until the server that was started last, $!, has written FILE
+#   reserve_port         $port is a port for a program that cannot choose one itself: until servers_stop, the system gives it to
+#                        no other program
 #   servers_stop         stops all servers; the end of the test does so too
 #   npm_install NAME…    installs packages of tests/npm/package.json, once for the whole build; $modules is their folder.
 #                        Scripts of Node find them, also those that are elsewhere, if they use `require`. False if that
@@ -106,6 +108,22 @@ server_wait() {
         [ $SECONDS -lt $deadline ] || fails "the server did not write $1 within a minute"
         sleep 0.05
     done
+}
+# Like most servers, the socket allows that its address is used again, and it does not listen.
+reserve_port() {
+    rm -f reserved
+    python3 -c '
+import os, signal, socket
+reserved = socket.socket()
+reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+reserved.bind(("127.0.0.1", 0))
+with open("reserved.new", "w") as file:
+    file.write(str(reserved.getsockname()[1]))
+os.rename("reserved.new", "reserved")
+signal.pause()' &
+    server_wait reserved
+    port=$(cat reserved)
 }
 servers_stop() {
     local server

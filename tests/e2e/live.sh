@@ -135,7 +135,7 @@ fi
 # A real model on this machine, if it is there.
 folder=$BINARY/local-model
 if [ -z "$SANITIZE" ] && [ -e "$folder/ready" ] && [ -e "$folder/model.gguf" ]; then
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    reserve_port
     "$folder/python/bin/python" "$SOURCE/samples/local-model/server.py" "$port" "$folder/model.gguf" >gemma.log 2>&1 &
     servers+=($!)
     answers() { python3 -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/health', timeout=1)" 2>/dev/null; }

@@ -12,11 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "providers"))
 import drive as d
 from sdk import Sdk
 
-TYPES = {
-    "chat": ("openai6/resources/chat/completions/completions.d.ts", "ChatCompletion"),
-    "chunk": ("openai6/resources/chat/completions/completions.d.ts", "ChatCompletionChunk"),
-    "event": ("openai6/resources/responses/responses.d.ts", "ResponseStreamEvent"),
-}
+TYPES = {"chat": "ChatCompletion", "chunk": "ChatCompletionChunk", "event": "ResponseStreamEvent"}
 EXTENSIONS = ("reasoning_content", "images", "annotations")
 
 
@@ -42,9 +38,10 @@ def main():
                     if kind in values and "error" not in value:
                         values[kind].append((f"{name}:{number}", as_in_the_sdk(kind, value)))
     sdk = Sdk("openai6")
-    for kind, (types, type_name) in TYPES.items():
+    for kind in TYPES:
         d.check(len(values[kind]) >= 10, f"few values of {kind}")
-        sdk.check(types, type_name, values[kind])
+    types = "openai6/resources/{chat/completions/completions,responses/responses}.d.ts"
+    sdk.check_all(types, {name: values[kind] for kind, name in TYPES.items()})
     d.finish()
 
 

@@ -244,9 +244,9 @@ def main():
     ]
     embedded = drive([embed])[0]
     d.check(embedded["output"]["embeddings"] == [[1], [2]], f"embeddings: {embedded}")
-    sdk.check("openai6/resources/chat/completions/completions.d.ts", "ChatCompletionCreateParams", chat)
-    sdk.check("openai6/resources/responses/responses.d.ts", "ResponseCreateParams", responses)
-    sdk.check("openai6/resources/embeddings.d.ts", "EmbeddingCreateParams", [("embed", embedded["requests"][0]["json"])])
+    embeddings = [("embed", embedded["requests"][0]["json"])]
+    types = {"ChatCompletionCreateParams": chat, "ResponseCreateParams": responses, "EmbeddingCreateParams": embeddings}
+    sdk.check_all("openai6/resources/{chat/completions/completions,responses/responses,embeddings}.d.ts", types)
     d.finish()
 
 

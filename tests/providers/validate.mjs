@@ -1,7 +1,7 @@
 // validate.mjs - is what a provider sends what the official SDK's types allow? JSON Schemas are generated from the
 // TypeScript types of the SDK's npm package, closed to members that they do not name.
 //
-//   node validate.mjs NODE_MODULES TYPES.d.ts <requests   (TYPES from NODE_MODULES)
+//   node validate.mjs NODE_MODULES TYPES.d.ts <requests   (TYPES from NODE_MODULES; {A,B}.d.ts are several files)
 //
 // A request is a line ["TYPE", VALUE]. Prints a line for each request: "ok", or what is wrong. Exit code 2 where no schema
 // could be made.

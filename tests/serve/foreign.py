@@ -121,6 +121,7 @@ def begin():
     of = "/threads/" + thread["thread_id"]
     made("POST", of + "/runs/wait", {"assistant_id": "long", "input": {"messages": SAY}}, ADA)
     active, _ = made("POST", of + "/runs", {"assistant_id": "slow", "input": {"messages": SAY}}, ADA)
+    assistant, _ = made("POST", "/assistants", {"graph_id": "long", "metadata": {"of": MARKER}}, ADA)
     assert call("PUT", "/store/items", {"namespace": ["a"], "key": "k", "value": {"v": MARKER}}, ADA)[0] == 204
     open_chat = connect("POST", "/api/chat?graph=slow", chat("active"), ADA)
     assert open_chat[1].status == 200
@@ -128,7 +129,7 @@ def begin():
             "run": run["run_id"], "artifact": artifact["artifact_id"], "done": done["id"], "runs": runs["id"],
             "asked": asks["choices"][0]["message"], "open": open_chat,
             "session": {"mcp-session-id": started.getheader("mcp-session-id"), "mcp-protocol-version": "2025-11-25"},
-            "thread": thread["thread_id"], "active": active["run_id"]}
+            "thread": thread["thread_id"], "active": active["run_id"], "assistant": assistant["assistant_id"]}
 
 
 def still_there(ada):
@@ -147,6 +148,7 @@ def still_there(ada):
     assert MARKER in call("GET", of + "/state", key=ADA)[1] and MARKER in call("GET", of, key=ADA)[1]
     assert json.loads(call("GET", of + "/runs/" + ada["active"], key=ADA)[1])["status"] in ("running", "success")
     assert MARKER in call("GET", "/store/items?namespace=a&key=k", key=ADA)[1]
+    assert MARKER in call("GET", "/assistants/" + ada["assistant"], key=ADA)[1]
     received = ada["open"][1].read().decode()
     assert '"finishReason":"stop"' in received, received[-500:]
     answer = {"role": "tool", "tool_call_id": ada["asked"]["tool_calls"][0]["id"], "content": "x"}
@@ -227,16 +229,18 @@ def langgraph_rows(ada):
         ("GET", "/threads/{thread}/runs/{run}", None), ("DELETE", "/threads/{thread}/runs/{run}", None),
         ("GET", "/threads/{thread}/runs/{run}/join", None), ("GET", "/threads/{thread}/runs/{run}/stream", None),
         ("POST", "/threads/{thread}/runs/{run}/cancel", {}), ("GET", "/store/items", None),
+        ("POST", "/runs/cancel", {"run_ids": [ada["active"]]}),
+        ("GET", "/assistants/{assistant}", None), ("PATCH", "/assistants/{assistant}", {"name": "x"}),
+        ("DELETE", "/assistants/{assistant}", None), ("POST", "/assistants/{assistant}/latest", {"version": 1}),
+        ("GET", "/assistants/{assistant}/graph", None), ("GET", "/assistants/{assistant}/schemas", None),
+        ("GET", "/assistants/{assistant}/subgraphs", None),
+        ("GET", "/assistants/{assistant}/subgraphs/{namespace}", None),
+        ("POST", "/assistants/{assistant}/versions", {}),
+        ("POST", "/assistants", {"graph_id": "absent", "assistant_id": ada["assistant"]}),
     ]
     open_to_all = [
         ((200,), "GET", "/ok", None), ((200,), "GET", "/info", None), ((200,), "POST", "/assistants/search", {}),
-        ((200,), "POST", "/assistants/count", {}), ((200,), "GET", "/assistants/{assistant}", None),
-        ((501,), "POST", "/assistants", hello), ((501,), "PATCH", "/assistants/{assistant}", {}),
-        ((501,), "DELETE", "/assistants/{assistant}", None), ((501,), "POST", "/assistants/{assistant}/latest", {}),
-        ((200,), "GET", "/assistants/{assistant}/graph", None), ((200,), "GET", "/assistants/{assistant}/schemas", None),
-        ((200,), "GET", "/assistants/{assistant}/subgraphs", None),
-        ((200,), "GET", "/assistants/{assistant}/subgraphs/{namespace}", None),
-        ((200,), "POST", "/assistants/{assistant}/versions", {}),
+        ((200,), "POST", "/assistants/count", {}),
         ((200,), "POST", "/threads", {}), ((200,), "POST", "/threads/search", {"ids": [ada["thread"]]}),
         ((200,), "POST", "/threads/count", {}), ((501,), "POST", "/threads/{thread}/runs/crons", {}),
         ((200,), "POST", "/runs", hello), ((200,), "POST", "/runs/stream", hello), ((200,), "POST", "/runs/wait", hello),
@@ -247,7 +251,7 @@ def langgraph_rows(ada):
         ((204,), "DELETE", "/store/items", item), ((200,), "POST", "/store/items/search", {"namespace_prefix": []}),
         ((200,), "POST", "/store/namespaces", {}),
     ]
-    named |= {"{assistant}": "long", "{namespace}": "x", "{cron}": point}
+    named |= {"{assistant}": ada["assistant"], "{namespace}": "x", "{cron}": point}
     table = {}
     for statuses, method, path, body in [((404,), *row) for row in hidden] + open_to_all:
         filled = re.sub(r"\{\w+\}", lambda found: named[found[0]], path)

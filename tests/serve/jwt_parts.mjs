@@ -6,11 +6,11 @@ import fs from "node:fs";
 export const base64url = (data) => Buffer.from(data).toString("base64url");
 
 export const kinds = {
-  RS256: ["rsa", { modulusLength: 2048 }], RS384: ["rsa", { modulusLength: 2048 }], RS512: ["rsa", { modulusLength: 2048 }],
-  PS256: ["rsa", { modulusLength: 2048 }], ES256: ["ec", { namedCurve: "P-256" }], ES384: ["ec", { namedCurve: "P-384" }],
-  EdDSA: ["ed25519", {}],
+  RS256: null, RS384: null, RS512: null, PS256: null,
+  ES256: ["ec", { namedCurve: "P-256" }], ES384: ["ec", { namedCurve: "P-384" }], EdDSA: ["ed25519", {}],
 };
-export const makeKey = (alg, kid = alg, kind = kinds[alg]) => ({ alg, kid, ...crypto.generateKeyPairSync(...kind) });
+const rsa = crypto.generateKeyPairSync("rsa", { modulusLength: 2048 }); // one is enough: it takes long to make
+export const makeKey = (alg, kid = alg, kind = kinds[alg]) => ({ alg, kid, ...(kind ? crypto.generateKeyPairSync(...kind) : rsa) });
 export const publicJwk = (key, more = {}) => ({ ...key.publicKey.export({ format: "jwk" }), kid: key.kid, use: "sig", ...more });
 
 export function sign(alg, key, text) {

@@ -179,8 +179,6 @@ static void test_recorded_runs(void **state) {
     }
 }
 
-/* ---- Messages ---- */
-
 static tn_value json(const char *text) {
     tn_value value = tn_from_json(text, strlen(text));
     assert_non_null(value);
@@ -194,6 +192,34 @@ static void expect_equal(tn_value value, const char *expected) {
     tn_release(other);
     tn_release(value);
 }
+
+/* A run is about to continue after a restart: what its steps have completed is in the task, and it has not ended. */
+static void test_replay(void **state) {
+    struct a2a a2a = {.serving = {.server = &server}};
+    struct task *task = task_new(&a2a, 1, "", "t", "c", "g");
+    tn_value item = json("{\"name\": \"g\", \"document\": \"graph:g\", \"channels\": [{\"name\": \"messages\", "
+                         "\"type\": \"reduce\", \"reducer\": \"messages\"}]}");
+    tn_value saved =
+        json("{\"messages\": [{\"type\": \"human\", \"id\": \"0\", \"content\": \"a\"}, {\"type\": \"ai\", "
+             "\"id\": \"1\", \"content\": \"b\"}, {\"type\": \"human\", \"id\": \"2\", \"content\": \"c\"}, "
+             "{\"type\": \"ai\", \"id\": \"3\", \"content\": \"d\"}], \"artifacts\": [{\"artifactId\": \"x\", "
+             "\"parts\": [{\"text\": \"e\"}]}], \"a2a\": {\"reply\": \"message\"}}");
+    struct serving_graph graph;
+    (void)state;
+    serving_graph_read(item, &graph);
+    assert_string_equal(task_replay_part(task, &graph, "2", saved), "3");
+    expect_equal(
+        task_value(task, -1, true),
+        "{\"id\": \"t\", \"contextId\": \"c\", \"status\": {\"state\": \"TASK_STATE_SUBMITTED\", \"timestamp\": "
+        "\"2026-11-26T10:00:00.000Z\"}, \"artifacts\": [{\"artifactId\": \"x\", \"parts\": [{\"text\": \"e\"}]}, "
+        "{\"artifactId\": \"answer-1\", \"parts\": [{\"text\": \"d\"}]}]}");
+    assert_true(task->replies);
+    tasks_free(&a2a);
+    tn_release(saved);
+    tn_release(item);
+}
+
+/* ---- Messages ---- */
 
 /* A message of 0.3 becomes one of 1.0, and the same message again. */
 static void test_versions(void **state) {
@@ -217,6 +243,14 @@ static void test_names(void **state) {
     expect_equal(wire_params_named(params),
                  "{\"historyLength\": 1, \"metadata\": {\"a_b\": 1}, \"message\": {\"messageId\": \"m\", \"parts\": "
                  "[{\"mediaType\": \"t\", \"data\": {\"a_b\": 1}}, 7]}}");
+    tn_release(params);
+    params = json("{\"history_length\": null, \"message\": {\"taskId\": null, \"parts\": [{\"data\": null}]}}");
+    expect_equal(wire_params_named(params), "{\"message\": {\"parts\": [{\"data\": null}]}}");
+    tn_release(params);
+    params = json("{\"message\": {\"kind\": \"message\", \"taskId\": null, \"parts\": []}, \"configuration\": "
+                  "{\"historyLength\": null, \"pushNotificationConfig\": null}}");
+    expect_equal(wire_params_from_old(params),
+                 "{\"message\": {\"parts\": []}, \"configuration\": {\"returnImmediately\": false}}");
     tn_release(params);
     params = json("{\"a_b\": 1, \"aB\": 2}");
     expect_equal(wire_params_named(params), "{\"a_b\": 1, \"aB\": 2}");
@@ -250,10 +284,8 @@ static void test_answers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recorded_runs),
-        cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_recorded_runs), cmocka_unit_test(test_replay),  cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_names),         cmocka_unit_test(test_answers),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

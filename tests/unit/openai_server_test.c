@@ -155,7 +155,7 @@ static void play_response(tn_value lines, struct output *output) {
     events.user = output;
     output->kind = "event";
     output->events = 0;
-    response_events_begin(&events, 0);
+    response_events_begin(&events);
     play(lines, response_events_item, &events);
     assert_true(response_events_ended(&events));
     made = response_events_value(&events);

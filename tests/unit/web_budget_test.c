@@ -172,6 +172,33 @@ static void begin_again_each_day(void **state) {
     expect_saved(TODAY + 1, "{}"); /* forgotten */
 }
 
+/* A part that the store did not take is written with the next one. */
+static void are_written_later(void **state) {
+    static const char *const written[] = {"{\"keys\":{\"root\":{\"tokens\":1}},\"threads\":{}}", NULL,
+                                          "{\"keys\":{\"ada\":{\"tokens\":15,\"cost\":0}},\"threads\":{}}"};
+    static const char *const unsaved[] = {
+        "{\"keys\":{\"ada\":{\"tokens\":10,\"cost\":0.0}},\"threads\":{\"t\":{\"tokens\":10,\"cost\":0.0}}}",
+        "{\"keys\":{\"ada\":{\"tokens\":10,\"cost\":0.0}},\"threads\":{\"t\":{\"tokens\":10,\"cost\":0.0}}}",
+        "{\"keys\":{\"ada\":{\"tokens\":10,\"cost\":0.0}},\"threads\":{\"t\":{\"tokens\":10,\"cost\":0.0}}}",
+        "{\"keys\":{},\"threads\":{\"t\":{\"tokens\":10,\"cost\":0.0}}}"};
+    (void)state;
+    open_web();
+    expect_in(spend_with(limited, "{\"config\":{\"thread_id\":\"t\"}}"), "run_id");
+    for (size_t i = 0; i < 4; i++) {
+        int64_t day = 0;
+        tn_value found = web_limits_unsaved(web->limits, &day);
+        tn_value saved = i < 3 && written[i] ? served_json(written[i]) : NULL;
+        char *text = json_text(found, JSON_COMPACT);
+        assert_string_equal(text, unsaved[i]);
+        assert_int_equal(day, TODAY);
+        web_limits_saved(web->limits, day, saved);
+        mem_free(text);
+        value_unref(found);
+        value_unref(saved);
+    }
+    assert_int_equal(used("ada"), 15); /* with those of another host */
+}
+
 /* More names than one commit has. */
 static void are_written_in_parts(void **state) {
     tn_value added = value_object(), more = served_json("{\"tokens\":1,\"cost\":0.5}");
@@ -197,8 +224,8 @@ static void are_written_in_parts(void **state) {
 int main(void) {
 #define EACH(name) cmocka_unit_test_setup_teardown(name, open_each, close_each)
     const struct CMUnitTest tests[] = {
-        EACH(survive_a_restart),    EACH(count_a_thread_once),  EACH(are_shared_by_hosts),
-        EACH(begin_again_each_day), EACH(are_written_in_parts),
+        EACH(survive_a_restart),    EACH(count_a_thread_once), EACH(are_shared_by_hosts),
+        EACH(begin_again_each_day), EACH(are_written_later),   EACH(are_written_in_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,10 +63,12 @@ static void have_one_number_for_each_key(void **state) {
     assert_int_equal(request_as(ada, "run/list", "{}", NULL), TN_STALE);
 }
 
+#define SOCKET "{\"upgrade\":\"websocket\",\"connection\":\"Upgrade\"}"
+
 static char *socket_headers(const char *before, const char *secret, const char *after) {
     char protocols[256], *text;
     (void)snprintf(protocols, sizeof protocols, "%stenon.key.%s%s", before, secret, after);
-    tn_value headers = served_json("{\"upgrade\":\"websocket\",\"connection\":\"Upgrade\"}");
+    tn_value headers = served_json(SOCKET);
     headers = value_set_take(headers, "sec-websocket-protocol", value_text(protocols));
     text = json_text(headers, JSON_COMPACT);
     value_unref(headers);
@@ -106,6 +108,12 @@ static void can_be_known_by_a_subprotocol(void **state) {
     char *wrong = socket_headers("tenon, ", "x", "");
     expect_refused(get("/v1/ws", wrong), 401, "the key is not known");
     mem_free(wrong);
+    tn_value foreign = value_set_take(served_json(SOCKET), "origin", value_text("https://evil.example"));
+    foreign = value_set_take(foreign, "sec-websocket-protocol", value_format("tenon, tenon.key.%s", secret));
+    char *page = json_text(foreign, JSON_COMPACT);
+    expect_refused(get("/v1/ws", page), 403, "ORIGIN"); /* a key does not open the server to every page */
+    mem_free(page);
+    value_unref(foreign);
     value_unref(headers);
 }
 

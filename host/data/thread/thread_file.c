@@ -103,8 +103,12 @@ static int32_t read_file(struct session *session, tn_value found, const void *us
     tn_value record = value_get(found, "value"), collected = NULL;
     if (!record) return thread_records_not_found(id, error);
     *out = value_set_take(value_object_reserve(8), "format", value_text(THREAD_FORMAT));
-    /* The owner is a process of this machine. */
-    *out = value_set_take(*out, "record", value_remove_take(value_ref(record), value_text("owner")));
+    /* They name processes of this machine, and no host is to continue the run of an imported thread. */
+    static const char *const local[] = {"owner", THREAD_SERVED, THREAD_CONTINUED};
+    tn_value exported = value_ref(record);
+    for (size_t i = 0; i < sizeof local / sizeof *local; i++)
+        exported = value_remove_take(exported, value_text(local[i]));
+    *out = value_set_take(*out, "record", exported);
     int32_t status = export_graph(session, record, out, error);
     if (status == TN_OK) status = collect_records(session, id, STORE_CHECKPOINTS, value_array(), &collected, error);
     if (status == TN_OK) *out = value_set_take(*out, "checkpoints", collected);
@@ -295,6 +299,7 @@ static int32_t write_import(struct session *session, const struct thread_job *jo
         thread_incarnation_make(incarnation);
         record = value_set_take(record, "incarnation", value_text(incarnation));
         record = value_remove_take(record, value_text("oldest"));
+        record = value_remove_take(record, value_text(THREAD_SERVED));
         tn_value operations = import_operations(job->value, job->id, state, weight, &record);
         struct thread_put put = {.id = job->id,
                                  .record = record,

@@ -281,6 +281,13 @@ static bool owner_process_runs(tn_value owner) {
            process_start(pid) == start;
 }
 
+bool thread_owner_runs(tn_value owner, bool *here) {
+    char host[HOST_TEXT];
+    owner_host(host);
+    *here = value_text_is(value_get(owner, "host"), host);
+    return owner_process_runs(owner);
+}
+
 /* *lives: a host with the process id that `owner` describes uses the store. */
 static int32_t owner_is_present(struct session *session, tn_value owner, bool *lives, struct error *error) {
     tn_value where = value_set_take(value_object_reserve(2), "host", value_ref(value_get(owner, "host"))), count = NULL;

@@ -46,6 +46,10 @@ int32_t thread_owner_check_remote(struct session *session, const char *id, tn_va
 /* Sets the error OWNED; `owner` is the member of the record, or NULL if the writer is not known. Returns its status. */
 int32_t thread_owner_error(const char *id, tn_value owner, struct error *error);
 
+/* True if the process that `owner`, as thread_owner_describe returns it, names is another one, on this machine, and
+ * runs; *here: it is on this machine. Any thread. */
+bool thread_owner_runs(tn_value owner, bool *here);
+
 /* {pid, start, host}, the member `owner` of a record: which process this is; a new reference. */
 tn_value thread_owner_describe(void);
 /* "process 1234", "process 1234 on host7" if that is another machine, or "another process". */

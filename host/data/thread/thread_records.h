@@ -43,6 +43,13 @@ int32_t thread_records_read_one_state(struct session *session, const char *threa
 /* The range of all records of a thread in one collection. */
 void thread_records_range(const char *thread_id, char from[THREAD_KEY_MAX], char to[THREAD_KEY_MAX]);
 
+/*
+ * Members of the record of a run that a host of `tenon serve` has started, and that the next one continues
+ * (thread_left.h): {graph, modes}; and {head, count, by, until}, the last host that has continued it.
+ */
+#define THREAD_SERVED    "served"
+#define THREAD_CONTINUED "continued"
+
 /* Members of a record; `otherwise` is the default, also for a number beyond 2^53, which nothing has written. */
 int64_t thread_record_int(tn_value object, const char *key, int64_t otherwise);
 const char *thread_record_text(tn_value object, const char *key); /* "" if it is not a string; borrowed */

@@ -171,9 +171,9 @@ static int32_t load_older(struct session *session, const struct thread_request *
     tn_value older = NULL;
     int64_t seq = request->from ? value_to_int(request->from) : 0;
     if (!request->from || !value_is(value_get(*loaded, "record"), TN_OBJECT)) return TN_OK;
-    int32_t status = thread_read(session, request->id, seq, &older, error);
+    int32_t status = seq < 0 ? TN_OK : thread_read(session, request->id, seq, &older, error);
     if (status == TN_OK) {
-        *loaded = value_set_take(*loaded, "from", value_ref(value_get(older, "saved")));
+        *loaded = value_set_take(*loaded, "from", older ? value_ref(value_get(older, "saved")) : value_object());
         *loaded = value_set_take(*loaded, "rewound", value_ref(request->from)); /* is saved in the checkpoint */
     }
     value_unref(older);
@@ -293,6 +293,7 @@ static int32_t thread_admit_take(struct thread_opening *opening, tn_value loaded
     options->thread_id = request->id;
     if (request->mode == THREAD_RESUME) thread_take_options(options, record); /* a resumed run keeps its id */
     options->document = request->document;
+    options->served = request->served;
     options->durability = request->durability;
     options->loaded = loaded;
     options->log = log;

@@ -40,11 +40,12 @@ struct thread_request {
     bool accept_changes; /* the document may have changed since the thread began, as far as the state fits */
     const char *as;      /* THREAD_UPDATE: continue after this node; NULL leaves the plan unchanged */
     tn_value next;       /* THREAD_UPDATE: continue with these nodes (run_change); or NULL */
-    tn_value from; /* THREAD_UPDATE: the number of an older checkpoint, whose state and plan come first; or NULL */
-    bool create;   /* THREAD_UPDATE: the thread may be new */
+    tn_value from;       /* THREAD_UPDATE: the older checkpoint to begin with, -1 for none; or NULL */
+    bool create;         /* THREAD_UPDATE: the thread may be new */
     const char *document;
     enum run_durability durability;
-    tn_value batch; /* THREAD_BATCH of the record, if the run is a line of a batch; otherwise NULL */
+    tn_value served; /* THREAD_SERVED of the record, if the host is to continue the run; otherwise NULL */
+    tn_value batch;  /* THREAD_BATCH of the record, if the run is a line of a batch; otherwise NULL */
 };
 
 /*

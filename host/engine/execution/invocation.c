@@ -70,11 +70,12 @@ void invocation_clear(struct invocation *invocation) {
     callable_unref(invocation->callable);
     value_unref(invocation->input);
     value_unref(invocation->config);
+    value_unref(invocation->request.served);
     value_unref(invocation->answers);
     authority_unref(invocation->answers_by);
     invocation->callable = NULL;
     invocation->answers_by = NULL;
-    invocation->input = invocation->config = invocation->answers = NULL;
+    invocation->input = invocation->config = invocation->answers = invocation->request.served = NULL;
 }
 
 void invocation_free(struct invocation *invocation) {
@@ -225,6 +226,7 @@ struct invocation *invocation_new(struct engine *engine, struct callable *callab
     invocation->input = options->input ? value_ref(options->input) : NULL;
     invocation->base = options->run;
     invocation->request = options->request;
+    if (options->request.served) value_ref(options->request.served);
     if (options->request.id && !options->request.document) invocation->request.document = path_of_graph(graph);
     invocation->ended = options->ended;
     invocation->start.run = invocation_on_start;

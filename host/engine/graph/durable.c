@@ -14,6 +14,7 @@
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_records.h"
+#include "host/engine/engine.h"
 #include "host/engine/graph/graph_identity.h"
 #include "host/engine/graph/run_internal.h"
 #include "host/engine/graph/run_replay.h"
@@ -160,6 +161,20 @@ static tn_value durable_checkpoint(struct durable *durable, const char *source, 
     return checkpoint;
 }
 
+/* True if no host is to continue the run by itself: it is not served, or a client has stopped it. */
+static bool durable_forgets_served(const struct durable *durable, const char *status) {
+    const struct run *run = durable->run;
+    bool stopped = strcmp(status, "stopped") == 0 && run->graph->engine->end == ENGINE_STAYS;
+    if (run->options.served) return stopped;
+    return !durable->written && value_get(value_get(run->options.loaded, "record"), THREAD_SERVED);
+}
+
+/* A run that is cancelled by the end of its host has only stopped, if the next host continues it. */
+static const char *durable_status_name(const struct run *run, enum run_status status) {
+    bool host_ends = run->options.served && run->graph->engine->end == ENGINE_CANCELS;
+    return run_status_name(status == RUN_CANCELLED && host_ends ? RUN_STOPPED : status);
+}
+
 static tn_value durable_record(const struct durable *durable, const char *status, tn_value plan, int64_t now_ms) {
     struct run *run = durable->run;
     const struct document *document = run->graph->document;
@@ -179,7 +194,9 @@ static tn_value durable_record(const struct durable *durable, const char *status
         record = value_set_take(record, "agent", value_ref(document->name));
         record = value_set_take(record, "graph", value_text(graph_identity(run->graph)));
         if (run->options.document) record = value_set_take(record, "document", value_text(run->options.document));
+        if (run->options.served) record = value_set_take(record, THREAD_SERVED, value_ref(run->options.served));
     }
+    if (durable_forgets_served(durable, status)) record = value_set_take(record, THREAD_SERVED, value_null());
     bool failed = strcmp(status, "failed") == 0 || strcmp(status, "cancelled") == 0;
     tn_value interrupts = strcmp(status, "interrupted") == 0 ? run_pending_interrupts(run) : value_null();
     if (!durable->is_new || failed || !value_is(interrupts, TN_NULL)) {
@@ -416,7 +433,7 @@ bool durable_finish(struct run *run, enum run_status status, const char *source)
         return false;
     }
     bool update = strcmp(source, "update") == 0;
-    durable_write(durable, source, run_status_name(status),
+    durable_write(durable, source, durable_status_name(run, status),
                   update || durable_has_changed(durable) || durable->seq == 0);
     return true;
 }

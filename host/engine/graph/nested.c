@@ -193,6 +193,7 @@ int32_t nested_start(struct callable *callable, struct call *call, tn_value inpu
         options.replay = NULL;
         options.loaded = NULL;
         options.document = NULL;
+        options.served = NULL;
         options.event = NULL;
         options.timeout_ms = 0;
         options.concurrency = 0;

@@ -78,6 +78,7 @@ struct run *run_new(struct graph *graph, const struct run_options *options) {
     if (trace_wanted(run->loop)) run->options.modes |= RUN_MODE_TRACE;
     run->options.loaded = options->loaded ? value_ref(options->loaded) : NULL;
     run->options.document = options->document ? mem_text(options->document) : NULL;
+    run->options.served = options->served ? value_ref(options->served) : NULL;
     run->recursion_limit = options->recursion_limit ? options->recursion_limit : document->recursion_limit;
     if (run->recursion_limit > graph->engine->recursion_max) run->recursion_limit = graph->engine->recursion_max;
     run->limit_step = run->recursion_limit;
@@ -115,6 +116,7 @@ void run_free(struct run *run) {
     mem_free(run->usage_before);
     channels_finish(&run->channels);
     value_unref(run->options.loaded);
+    value_unref(run->options.served);
     mem_free((void *)(uintptr_t)run->options.document);
     value_unref(run->options.tags);
     value_unref(run->options.metadata);

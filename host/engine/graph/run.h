@@ -94,6 +94,7 @@ struct run_options {
     enum run_durability durability;
     bool refresh_cache;            /* nodes with `cache` run, and their results replace those in the cache */
     const char *document;          /* path of the document, stored in the thread; may be NULL */
+    tn_value served;               /* THREAD_SERVED of the record, for a run that its host continues; or NULL */
     struct replay *replay;         /* instead of a log: the recorded thread (run_replay.h); borrowed until run_free */
     _Atomic uint32_t *shown_steps; /* receives run_steps at each super-step, for another thread; may be NULL */
 };

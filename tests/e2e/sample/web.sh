@@ -8,7 +8,7 @@ ln -s "$modules" node_modules
 run "$node24" node_modules/esbuild/bin/esbuild chat.jsx --bundle --format=esm --jsx=automatic --outfile=chat.js
 expect_code 0
 command -v chromium >/dev/null || skips "chromium is not installed"
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+reserve_port
 WEB_PORT=$port BUILD=$PWD/build TENON=$TENON ./run >pages 2>&1 &
 sample=$!
 servers+=("$sample")

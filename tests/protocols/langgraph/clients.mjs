@@ -48,7 +48,7 @@ const state = await client.threads.getState(thread.thread_id);
 assert.deepEqual(content(state.values), answered);
 assert.deepEqual(state.next, []);
 const history = await client.threads.getHistory(thread.thread_id);
-assert.deepEqual(history.map((point) => point.next), [[], ["chat"]]);
+assert.deepEqual(history.map((point) => point.next), [[], ["chat"], ["__start__"]]);
 assert.equal(history[0].parent_checkpoint.checkpoint_id, history[1].checkpoint.checkpoint_id);
 const first = await client.threads.getState(thread.thread_id, history[1].checkpoint.checkpoint_id);
 assert.deepEqual(content(first.values), answered.slice(0, 1));
@@ -58,6 +58,25 @@ const again = await all(client.runs.joinStream(thread.thread_id, created.run_id,
 assert.deepEqual(again, events);
 const rest = await all(client.runs.joinStream(thread.thread_id, created.run_id, { lastEventId: "3" }));
 assert.deepEqual(rest, events.slice(3));
+
+// An edited message: the first one again, from the state before it; and the same with a breakpoint.
+const edited = await client.runs.wait(thread.thread_id, "chat", {
+    input: { messages: [{ role: "user", content: "hello" }] }, checkpoint: history[1].parent_checkpoint,
+});
+assert.deepEqual(content(edited), [["human", "hello"], answered[1]]);
+const branches = await client.threads.getHistory(thread.thread_id);
+const fork = branches.find((point) => point.metadata.source === "fork");
+assert.deepEqual(fork.parent_checkpoint, history[2].checkpoint);
+const paused = await client.threads.create({ graphId: "steps" });
+await client.runs.wait(paused.thread_id, "steps", { input: {}, interruptBefore: ["c"] });
+assert.deepEqual((await client.threads.getState(paused.thread_id)).next, ["c"]);
+await client.threads.updateState(paused.thread_id, { values: { trace: ["js"] }, asNode: "a" });
+assert.deepEqual(await client.runs.wait(paused.thread_id, "steps", { input: null }), { trace: ["a", "b", "js", "b", "c"] });
+const jump = await client.runs.wait(paused.thread_id, "steps", { command: { goto: "c", update: { trace: ["jump"] } } });
+assert.deepEqual(jump.trace.slice(-2), ["jump", "c"]);
+const mine = await client.assistants.create({ graphId: "steps", name: "mine", config: { recursion_limit: 2 } });
+await assert.rejects(client.runs.wait(null, mine.assistant_id, { input: {} }), /RECURSION_LIMIT|limit/);
+await client.assistants.delete(mine.assistant_id);
 
 // Runs in the background: one after the other, or refused.
 const slow = await client.threads.create();

@@ -121,11 +121,31 @@ first, second = (expect(200, "POST", runs, slow)["run_id"] for _ in range(2))
 expect(200, "POST", runs + "/wait", {**hello, "multitask_strategy": "interrupt"})
 assert [each["status"] for each in expect(200, "GET", runs)] == ["success", "interrupted", "interrupted"]
 
+# A run that starts later does not keep others waiting; several are cancelled at once.
+later = expect(200, "POST", runs, {**hello, "after_seconds": 3600})
+assert later["status"] == "pending"
+expect(200, "POST", runs + "/wait", hello)
+active = [expect(200, "POST", runs, slow)["run_id"] for _ in range(2)]
+expect(404, "POST", "/runs/cancel", {"status": "all"}, key=OTHER)
+expect(404, "POST", "/runs/cancel", {"run_ids": active}, key=OTHER)
+expect(204, "POST", "/runs/cancel", {"run_ids": [later["run_id"]], "thread_id": thread})
+assert expect(200, "GET", f"{runs}/{later['run_id']}")["status"] == "interrupted"
+expect(204, "POST", "/runs/cancel", {"status": "all"})
+for run in active:
+    expect(200, "GET", f"{runs}/{run}/join")
+    assert expect(200, "GET", f"{runs}/{run}")["status"] == "interrupted"
+expect(404, "POST", "/runs/cancel", {"status": "all"})
+assert expect(200, "POST", runs + "/wait", {**hello, "after_seconds": 0.01})["messages"]
+for body in ({}, {"status": "absent"}, {"run_ids": "x"}):
+    expect(422, "POST", "/runs/cancel", body)
+expect(422, "POST", runs, {**hello, "after_seconds": -1})
+
 # Breakpoints, of this request only; `input: null` continues.
 steps = expect(200, "POST", "/threads", {})["thread_id"]
 at = f"/threads/{steps}"
 begin = {"assistant_id": "steps", "input": {"trace": ["start"]}}
-assert expect(200, "POST", at + "/runs/wait", {**begin, "interrupt_before": ["b"]}) == {"trace": ["start", "a"]}
+assert expect(200, "POST", at + "/runs/wait", {**begin, "interrupt_before": ["b"]}) == {
+    "trace": ["start", "a"], "__interrupt__": []}
 assert expect(200, "GET", at)["status"] == "interrupted"
 state = expect(200, "GET", at + "/state")
 assert state["next"] == ["b"] and state["interrupts"] == [], state
@@ -134,7 +154,7 @@ assert expect(200, "POST", at + "/runs/wait", {"assistant_id": "steps", "input":
 whole = {"trace": ["start", "a", "b", "c"]}
 assert expect(200, "POST", at + "/runs/wait", {"assistant_id": "steps", "input": None}) == whole
 history = expect(200, "POST", at + "/history", {})
-assert [point["next"] for point in history] == [[], ["c"], ["c"], ["b"], ["a"]], history
+assert [point["next"] for point in history] == [[], ["c"], ["c"], ["b"], ["a"], ["__start__"]], history
 
 # From an older checkpoint: with nothing, with other values, with new input. The history only grows.
 after_a = history[3]["checkpoint"]["checkpoint_id"]
@@ -151,6 +171,10 @@ forks = [point for point in expect(200, "POST", at + "/history", {"limit": 100})
 assert [point["parent_checkpoint"]["checkpoint_id"] for point in forks] == [after_a] * 3, forks
 assert expect(200, "GET", f"{at}/state/{history[0]['checkpoint']['checkpoint_id']}")["values"] == whole
 
+before = {**begin, "checkpoint": history[5]["checkpoint"]}
+assert expect(200, "POST", at + "/runs/wait", before) == whole
+assert expect(200, "GET", f"{at}/state/{history[5]['checkpoint']['checkpoint_id']}")["values"] == {}
+
 # `goto`, also in a thread without a run, whose state can be set.
 goto = {"assistant_id": "steps", "command": {"goto": "c", "update": {"trace": ["x"]}}}
 assert expect(200, "POST", at + "/runs/wait", goto)["trace"][-2:] == ["x", "c"]
@@ -162,6 +186,44 @@ goto = {"assistant_id": "steps", "command": {"goto": ["b", {"node": "c", "input"
 assert expect(200, "POST", f"/threads/{NOWHERE}/runs/wait", goto)["trace"] == ["b", "c", "c"]
 expect(409, "POST", f"/threads/{expect(200, 'POST', '/threads', {})['thread_id']}/state", {"values": {}})
 
+# Assistants of users: a graph with a configuration.
+made = expect(200, "POST", "/assistants", {"graph_id": "steps", "name": "short", "config": {"recursion_limit": 2},
+                                           "metadata": {"of": "live"}})
+mine = "/assistants/" + made["assistant_id"]
+assert made["version"] == 1 and made["graph_id"] == "steps", made
+failed = expect(200, "POST", "/runs/wait", {"assistant_id": made["assistant_id"], "input": {}})
+assert failed["__error__"]["error"] == "RECURSION_LIMIT", failed
+changed = expect(200, "PATCH", mine, {"config": {}, "description": "all of it"})
+assert (changed["version"], changed["name"], changed["metadata"]) == (2, "short", {"of": "live"}), changed
+assert expect(200, "POST", "/runs/wait", {"assistant_id": made["assistant_id"], "input": {}}) == {"trace": ["a", "b", "c"]}
+run = expect(200, "POST", f"/threads/{seed}/runs", {"assistant_id": made["assistant_id"], "input": {}})
+assert run["assistant_id"] == made["assistant_id"], run
+found = expect(200, "POST", "/assistants/search", {"metadata": {"of": "live"}})
+assert [each["assistant_id"] for each in found] == [made["assistant_id"]], found
+assert expect(200, "POST", "/assistants/count", {"graph_id": "steps"}) == 2
+assert expect(200, "POST", mine + "/latest", {"version": 2})["version"] == 2
+expect(409, "POST", "/assistants", {"graph_id": "steps", "assistant_id": made["assistant_id"]})
+for status, method, path, body in (
+    (422, "POST", "/assistants", {}), (404, "POST", "/assistants", {"graph_id": "absent"}),
+    (422, "POST", "/assistants", {"graph_id": "steps", "assistant_id": "x"}),
+    (422, "POST", "/assistants", {"graph_id": "steps", "config": 7}),
+    (409, "PATCH", "/assistants/steps", {}), (409, "DELETE", "/assistants/steps", None),
+    (404, "GET", mine, None), (404, "POST", mine + "/latest", {"version": 1}),
+):
+    expect(status, method, path, body, key=OTHER if (status, method) == (404, "GET") else KEY)
+expect(204, "DELETE", mine)
+expect(404, "GET", mine)
+
+# A thread with a state from the start.
+whole = {"metadata": {"graph_id": "steps"}, "supersteps": [
+    {"updates": [{"values": {"trace": ["1"]}, "as_node": "__start__"}]},
+    {"updates": [{"values": {"trace": ["2"]}, "as_node": "a"}]}]}
+expect(422, "POST", "/threads", {**whole, "supersteps": [{"updates": 7}]})
+expect(422, "POST", "/threads", {**whole, "metadata": {}})
+filled = expect(200, "POST", "/threads", whole)
+assert filled["values"] == {"trace": ["1", "2"]} and filled["status"] == "interrupted", filled
+assert expect(200, "GET", f"/threads/{filled['thread_id']}/state")["next"] == ["b"]
+
 # What is missing says so.
-for method, path, body in (("POST", "/runs/crons", {}), ("POST", "/runs/crons/search", {}), ("POST", "/assistants", {})):
+for method, path, body in (("POST", "/runs/crons", {}), ("POST", "/runs/crons/search", {})):
     expect(501, method, path, body)

@@ -1,0 +1,65 @@
+# The store does not answer, or its disk is full, while runs are active: the host stays up, clients get an error of their
+# protocol, and afterwards the host continues the runs that it could not save.
+for plugin in serve openai_server ai_sdk sqlite; do
+    [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
+done
+command -v python3 >/dev/null || skips "python3 is not installed"
+sed "s/delay_ms: 20/delay_ms: 40/" "$SOURCE/tests/e2e/ai_sdk/graphs/two.yaml" >two.yaml
+web_start() { # the host uses tenon.yaml: $host, $web
+    : >web.err
+    "$TENON" serve two.yaml >web.out 2>web.err </dev/null &
+    host=$!
+    servers+=("$host")
+    wait_until eval "grep -qs ' serves ' web.err || ! kill -0 $host"
+    kill -0 "$host" || { cat web.err >&2; fails "the host did not start"; }
+    web=$(grep -o 'http://[0-9.:]*' web.err | head -n 1)
+}
+web_stop() {
+    kill -TERM "$host"
+    expect_ended "$host" "the host did not end"
+    grep -qE 'Sanitizer|runtime error:' web.err && { cat web.err >&2; fails "a sanitizer reported an error"; }
+    return 0
+}
+client() { last="store_away.py $*" && python3 "$SOURCE/tests/serve/store_away.py" "$@" >"$work/out" 2>"$work/err" || { code=$? && cat web.err >&2 && fails "store_away.py $*"; }; }
+
+# ---- A file that another process locks ----
+printf 'store: {use: sqlite, path: runs.db, busy_ms: 300}\nserve: {port: 0, log: false}\n' >tenon.yaml
+key=$(tenon key create ada)
+web_start
+client "$web" "$key" locked runs.db
+web_stop
+
+# ---- A full disk, with the access log on it ----
+disk=$work/disk
+mkdir "$disk"
+if mount -t tmpfs -o size=4m tmpfs "$disk" 2>/dev/null; then
+    trap 'servers_stop; umount -l "$disk"; chmod -R u+w "$work"; rm -rf "$work"' EXIT
+    printf 'store: {use: sqlite, path: %s}\nserve: {port: 0, log: %s}\n' "$disk/runs.db" "$disk/access.jsonl" >tenon.yaml
+    key=$(tenon key create ada)
+    web_start
+    client "$web" "$key" full "$disk"
+    wait_until grep -q '"path":"/v1/models/two"' "$disk/access.jsonl" # it is written again
+    web_stop
+fi
+
+# ---- PostgreSQL, to which there is no connection ----
+[ -e "$BINARY/lib/tenon/plugins/postgres.so" ] && [ -S "${TENON_TEST_POSTGRES:-}/.s.PGSQL.5432" ] || exit 0
+mkdir proxy
+proxy=$PWD/proxy/.s.PGSQL.5432
+proxy_start() {
+    python3 "$SOURCE/tests/serve/store_proxy.py" "$TENON_TEST_POSTGRES/.s.PGSQL.5432" "$proxy" &
+    servers+=("$!")
+    wait_until test -S "$proxy"
+}
+proxy_start
+printf '#!/bin/sh\ncase $1 in away) kill -9 %s; rm %s;; back) touch back;; esac\n' "${servers[-1]}" "$proxy" >gone
+chmod +x gone
+printf 'store: {use: postgres, url: "host=%s dbname=tenon user=tenon", schema: %s, timeout_ms: 700, reconnect_ms: 300}\nserve: {port: 0, log: false}\n' "$PWD/proxy" "away_$$" >tenon.yaml
+key=$(tenon key create ada)
+web_start
+python3 "$SOURCE/tests/serve/store_away.py" "$web" "$key" command ./gone >client.out 2>client.err &
+client=$!
+wait_until eval "test -e back || ! kill -0 $client"
+proxy_start
+wait "$client" || { cat client.err web.err >&2; fails "store_away.py $web command"; }
+web_stop
