@@ -20,6 +20,7 @@
 
 /* Receives each span, which it takes, on the thread of the loop. It must outlive the time for which it is set. */
 struct trace_sink {
+    bool contents; /* spans of models and tools have `input` and `output` */
     double sample; /* of the traces that begin here, how many are sampled: 0 to 1 */
     void (*take)(struct trace_sink *sink, tn_value span);
 };

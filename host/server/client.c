@@ -367,7 +367,23 @@ double client_sample(const struct client *client, const char *event) {
     return sample;
 }
 
+bool client_wants_contents(const struct client *client, const char *event) {
+    for (const struct subscription *at = client->subscriptions; at; at = at->next)
+        if (at->options.contents && subscription_names(at, event)) return true;
+    return false;
+}
+
+/* An event that has contents, for a subscription that has not asked for them; a new reference. */
+static tn_value without_contents(tn_value params) {
+    return value_remove_take(value_remove_take(value_ref(params), value_text("input")), value_text("output"));
+}
+
 void client_publish(struct client *client, const char *event, tn_value params) {
-    for (struct subscription *at = client->subscriptions; at; at = at->next)
-        if (subscription_names(at, event)) subscription_deliver(at, event, params, 0);
+    bool contents = value_get(params, "input") || value_get(params, "output");
+    for (struct subscription *at = client->subscriptions; at; at = at->next) {
+        if (!subscription_names(at, event)) continue;
+        tn_value shown = contents && !at->options.contents ? without_contents(params) : value_ref(params);
+        subscription_deliver(at, event, shown, 0);
+        value_unref(shown);
+    }
 }

@@ -74,6 +74,7 @@ struct subscription_options {
     tn_value events; /* the names of events of the host, an array; NULL for those of a run */
     unsigned modes;  /* of a run: enum run_mode */
     int64_t credit;  /* -1: unlimited */
+    bool contents;   /* of span/ended: with `input` and `output` */
     double sample;   /* of span/ended: of the traces that begin here, how many are sampled */
     enum subscription_full full;
     /* Called when it has room again, and when it ends. May be NULL. */
@@ -112,5 +113,7 @@ void client_publish(struct client *client, const char *event, tn_value params);
 bool client_listens(const struct client *client, const char *event);
 /* The greatest `sample` of the subscriptions of this client that have named the event; -1 without one. */
 double client_sample(const struct client *client, const char *event);
+/* True if one of these subscriptions wants contents. */
+bool client_wants_contents(const struct client *client, const char *event);
 
 #endif

@@ -63,6 +63,8 @@ struct subscription *method_subscribe(struct client *client, tn_value params, st
     tn_value sample = value_get(params, "sample");
     const struct subscription_options options = {.events = value_get(params, "events"),
                                                  .credit = method_params_int(params, "credit", -1),
+                                                 .contents = value_get(params, "contents") &&
+                                                             value_to_bool(value_get(params, "contents")),
                                                  .sample = sample ? value_to_double(sample) : 1};
     tn_value run_id = value_get(params, "run_id");
     if (client_check_owner(client, error) != TN_OK) return NULL;

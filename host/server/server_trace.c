@@ -11,7 +11,7 @@
 #include "host/server/server_internal.h"
 
 struct server_trace {
-    struct trace_sink first, others; /* of the first loop, of the others */
+    struct trace_sink first, others, others_contents; /* of the first loop, of the others */
     struct server *server;
     struct loops *told; /* the loops that have a sink; NULL: only the first one, or none */
     bool on;
@@ -36,18 +36,31 @@ static void on_posted(void *user, struct host *host) {
 }
 
 /* On another loop. */
-static void post_span(struct trace_sink *sink, tn_value span) {
-    struct server_trace *trace = CONTAINER_OF(sink, struct server_trace, others);
+static void post_to(struct server_trace *trace, tn_value span) {
     struct posted_span *posted = mem_alloc(sizeof *posted);
     *posted = (struct posted_span){trace, span};
     loops_post(trace->told, 0, on_posted, posted);
 }
 
+static void post_span(struct trace_sink *sink, tn_value span) {
+    post_to(CONTAINER_OF(sink, struct server_trace, others), span);
+}
+
+static void post_span_contents(struct trace_sink *sink, tn_value span) {
+    post_to(CONTAINER_OF(sink, struct server_trace, others_contents), span);
+}
+
 /* ---- Switching ---- */
 
+/* Two sinks, because `contents` of one that loops use cannot change. */
 static void member_start(void *user, struct host *host) {
     struct server_trace *trace = user;
     loop_set_trace(host_loop(host), &trace->others);
+}
+
+static void member_start_contents(void *user, struct host *host) {
+    struct server_trace *trace = user;
+    loop_set_trace(host_loop(host), &trace->others_contents);
 }
 
 static void member_stop(void *user, struct host *host) {
@@ -56,22 +69,28 @@ static void member_stop(void *user, struct host *host) {
 }
 
 static void tell_members(struct server_trace *trace, struct loops *loops, bool on) {
-    if (on) trace->told = loops; /* before the messages: post_span reads it */
-    for (uint32_t i = 1; i < loops_count(loops); i++) loops_post(loops, i, on ? member_start : member_stop, trace);
+    loops_job *start = trace->first.contents ? member_start_contents : member_start;
+    if (on && trace->told != loops) trace->told = loops; /* before the messages: post_to reads it */
+    for (uint32_t i = 1; i < loops_count(loops); i++) loops_post(loops, i, on ? start : member_stop, trace);
 }
 
 void server_trace_update(struct server_trace *trace) {
     if (!trace) return;
     struct loops *loops = server_loops(trace->server);
     double sample = -1;
+    bool contents = false;
     for (const struct client *client = *server_clients(trace->server); client; client = client_next(client)) {
+        if (client_owner(client)) continue; /* it gets no spans */
         double wanted = client_sample(client, "span/ended");
         if (wanted > sample) sample = wanted;
+        contents = contents || client_wants_contents(client, "span/ended");
     }
     bool on = sample >= 0;
     trace->first.sample = sample;
+    bool changed = on != trace->on || contents != trace->first.contents;
+    trace->first.contents = contents;
     if (on != trace->on) loop_set_trace(server_loop(trace->server), on ? &trace->first : NULL);
-    if (loops && (on != trace->on || (on && trace->told != loops))) tell_members(trace, loops, on);
+    if (loops && (changed || (on && trace->told != loops))) tell_members(trace, loops, on);
     trace->on = on;
 }
 
@@ -80,6 +99,8 @@ struct server_trace *server_trace_new(struct server *server) {
     trace->server = server;
     trace->first.take = publish_span;
     trace->others.take = post_span;
+    trace->others_contents.take = post_span_contents;
+    trace->others_contents.contents = true;
     return trace;
 }
 

@@ -28,8 +28,9 @@ static void TN_ABI on_event(void *user, int32_t status, tn_value value) {
     if (metrics->otlp != NULL) otlp_span(metrics->otlp, params);
 }
 
-static void subscribe(struct metrics *metrics, double ratio) {
-    tn_value params = tn_build("{s:[ss], s:f}", "events", "span/ended", "task/ended", "sample", ratio);
+static void subscribe(struct metrics *metrics, double ratio, bool contents) {
+    tn_value params = tn_build("{s:[ss], s:f, s:b}", "events", "span/ended", "task/ended", "sample", ratio, "contents",
+                               (int)contents);
     int32_t status =
         params != NULL ? metrics->serving.methods->subscribe(tn.host, params, on_event, metrics, &metrics->subscription)
                        : TN_NO_MEMORY;
@@ -60,7 +61,7 @@ static int32_t TN_ABI init(void *self, tn_value config) {
     if (otlp != NULL) metrics->otlp = otlp_new(otlp, &metrics->series);
     metrics->keys = keys != NULL ? tn_retain(keys) : NULL;
     metrics_state = metrics;
-    subscribe(metrics, tn_get_num(otlp, "ratio", 0));
+    subscribe(metrics, tn_get_num(otlp, "ratio", 0), serving_true(tn_get(otlp, "contents")));
     if (prometheus) scrape_open(metrics);
     return TN_OK;
 }

@@ -9,6 +9,12 @@
 static double seconds_of(tn_value span) { return (double)tn_get_int(span, "us", 0) / 1e6; }
 static const char *text_of(tn_value span, const char *member) { return tn_get_text(span, member, ""); }
 
+const char *observe_code(tn_value span) {
+    const char *code = text_of(span, "code");
+    size_t length = strspn(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return length <= 64 && code[length] == '\0' ? code : "OTHER";
+}
+
 void observe_provider(const char *name, char out[PROVIDER_MAX], const char **model) {
     static const char *const known[][2] = {{"gemini", "gcp.gemini"},   {"vertex", "gcp.vertex_ai"},
                                            {"bedrock", "aws.bedrock"}, {"azure", "azure.ai.openai"},
@@ -46,7 +52,7 @@ static void observe_model(struct series_set *set, tn_value span) {
     char provider[PROVIDER_MAX];
     const char *model, *name = text_of(span, "name"), *operation = text_of(span, "operation");
     observe_provider(name, provider, &model);
-    const char *call[] = {name, operation, text_of(span, "outcome"), text_of(span, "code")};
+    const char *call[] = {name, operation, text_of(span, "outcome"), observe_code(span)};
     const char *place[] = {name, operation, provider};
     series_add(set, FAMILY_MODEL_CALLS, call, 1);
     series_add(set, FAMILY_MODEL_ATTEMPTS, place, (double)tn_get_int(span, "attempts", 0));
@@ -58,7 +64,7 @@ static void observe_model(struct series_set *set, tn_value span) {
 }
 
 static void observe_tool(struct series_set *set, tn_value span) {
-    const char *labels[] = {text_of(span, "name"), text_of(span, "outcome"), text_of(span, "code")};
+    const char *labels[] = {text_of(span, "name"), text_of(span, "outcome"), observe_code(span)};
     series_add(set, FAMILY_TOOL_CALLS, labels, 1);
     series_observe(set, FAMILY_TOOL_SECONDS, labels, seconds_of(span));
 }
@@ -74,7 +80,7 @@ static void observe_request(struct series_set *set, tn_value span) {
 }
 
 static void observe_store(struct series_set *set, tn_value span) {
-    const char *labels[] = {text_of(span, "name"), text_of(span, "outcome"), text_of(span, "code")};
+    const char *labels[] = {text_of(span, "name"), text_of(span, "outcome"), observe_code(span)};
     series_add(set, FAMILY_STORE, labels, 1);
     series_observe(set, FAMILY_STORE_SECONDS, labels, seconds_of(span));
 }

@@ -11,6 +11,8 @@
 void observe_span(struct series_set *set, tn_value span);
 /* An event task/ended. */
 void observe_task(struct series_set *set, tn_value task);
+/* The code of the error: "" without one. Any other text than upper case, digits and `_`, at most 64, is "OTHER". */
+const char *observe_code(tn_value span);
 /*
  * The name of a model's provider as the GenAI conventions have it, from "openai:gpt-4o": `out` has room for
  * PROVIDER_MAX bytes. *model is what follows the colon, or the whole name.

@@ -20,6 +20,9 @@
 #define OTLP_BYTES_MAX (8u << 20)
 #define OTLP_BATCH_MAX 512   /* spans of one request */
 #define OTLP_TEXT_MAX  1024u /* bytes of an attribute; what is longer is cut */
+#define OTLP_CONTENT_MAX                                                                                               \
+    (64u << 10) /* bytes of messages, arguments or a result as JSON; what is longer is left out                        \
+                 */
 
 struct otlp;
 
@@ -32,6 +35,10 @@ void otlp_free(struct otlp *otlp); /* NULL is allowed */
 tn_value otlp_span_json(tn_value span, double ratio);
 /* otlp_series.c: all series as the array `metrics` of a scope. */
 void otlp_series_write(struct tn_text_buffer *out, const struct series_set *set, int64_t now_ms);
+/* otlp_content.c: the attribute with messages of tenon/message.h in the form of the GenAI conventions, or a value as
+ * JSON. */
+tn_value otlp_messages(tn_value messages); /* a new reference to a text; NULL if it is too long */
+tn_value otlp_value(tn_value value);
 /* otlp_text.c: appends a JSON string, cut at OTLP_TEXT_MAX. */
 void otlp_write_text(struct tn_text_buffer *out, const char *text);
 

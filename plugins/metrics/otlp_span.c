@@ -2,7 +2,7 @@
  * otlp_span.c - an event span/ended as a span of OTLP, with the names of the GenAI conventions.
  *
  * Ids are computed as the event's description says, so the headers that other parts of Tenon send name the same spans.
- * No message, argument or result is in a span.
+ * Messages, arguments and results are in a span only if the configuration says so (`contents`).
  */
 #include "observe.h"
 #include "otlp.h"
@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tenon/util/build.h>
 #include <tenon/util/sha256.h>
 
 #define KIND_INTERNAL 1
@@ -109,6 +110,33 @@ static void put_context(struct writer *out, tn_value context) {
     put_int(out, "tenon.step", context, "step");
 }
 
+/* A text that is taken, whole; nothing for NULL. */
+static void put_content_take(struct writer *out, const char *key, tn_value text) {
+    tn_value json = text != NULL ? tn_to_json(text) : NULL;
+    if (json != NULL) {
+        put_key(out, key);
+        (void)tn_text_append(&out->text, "{\"stringValue\":");
+        (void)tn_text_append_value(&out->text, json);
+        (void)tn_text_append(&out->text, "}}");
+    }
+    tn_release(json);
+    tn_release(text);
+}
+
+static void put_messages(struct writer *out, tn_value span) {
+    tn_value messages = tn_get(tn_get(span, "input"), "messages"), answer = tn_get(span, "output");
+    if (messages != NULL) put_content_take(out, "gen_ai.input.messages", otlp_messages(messages));
+    tn_value answers = answer != NULL ? tn_build("[v]", answer) : NULL;
+    if (answers != NULL) put_content_take(out, "gen_ai.output.messages", otlp_messages(answers));
+    tn_release(answers);
+}
+
+static void put_arguments(struct writer *out, tn_value span) {
+    tn_value input = tn_get(span, "input"), output = tn_get(span, "output");
+    if (input != NULL) put_content_take(out, "gen_ai.tool.call.arguments", otlp_value(input));
+    if (output != NULL) put_content_take(out, "gen_ai.tool.call.result", otlp_value(output));
+}
+
 /* ---- Kinds ---- */
 
 static void put_run(struct writer *out, tn_value span) {
@@ -149,6 +177,7 @@ static void put_model(struct writer *out, tn_value span) {
         (void)tn_text_append(&out->text, "}]}}}");
     }
     put_usage(out, tn_get(span, "usage"));
+    put_messages(out, span);
 }
 
 static void put_tool(struct writer *out, tn_value span) {
@@ -156,6 +185,7 @@ static void put_tool(struct writer *out, tn_value span) {
     put_member(out, "gen_ai.tool.name", span, "name");
     put_text(out, "gen_ai.tool.type", "function");
     put_member(out, "tenon.plugin", span, "plugin");
+    put_arguments(out, span);
 }
 
 static void put_request(struct writer *out, tn_value span) {
@@ -199,17 +229,17 @@ static void write_name(struct writer *out, const struct kind *kind, tn_value spa
 
 /* An answer of the model that was awaited in vain is an error, a question to a person is not. */
 static void write_status(struct writer *out, tn_value span) {
-    const char *code = tn_get_text(span, "code", NULL);
+    const char *code = observe_code(span);
     bool failed = serving_is(tn_get(span, "outcome"), "failed");
     if (!failed) return;
     (void)tn_text_append(&out->text, ",\"status\":{\"code\":2,\"message\":");
-    otlp_write_text(&out->text, code != NULL ? code : "FAILED");
+    otlp_write_text(&out->text, *code != '\0' ? code : "FAILED");
     (void)tn_text_append_char(&out->text, '}');
 }
 
 tn_value otlp_span_json(tn_value span, double ratio) {
     struct place place;
-    struct writer out = {TN_TEXT_BUFFER(1 << 16), false};
+    struct writer out = {TN_TEXT_BUFFER(1 << 20), false};
     const struct kind *kind = kind_of(span);
     tn_value context = tn_get(span, "context");
     if (kind == NULL || !place_read(&place, span, ratio)) return NULL;
@@ -227,7 +257,7 @@ tn_value otlp_span_json(tn_value span, double ratio) {
                                 kind->number, start, end);
     kind->put(&out, span);
     put_context(&out, context);
-    if (tn_get(span, "code") != NULL) put_member(&out, "error.type", span, "code");
+    put_text(&out, "error.type", observe_code(span));
     (void)tn_text_append_char(&out.text, ']');
     write_status(&out, span);
     (void)tn_text_append_char(&out.text, '}');

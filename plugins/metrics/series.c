@@ -197,7 +197,7 @@ struct label_key {
 static void key_make(struct label_key *key, enum family_id family, const char *const *labels) {
     key->length = 0;
     for (uint32_t i = 0; i < label_count(family); i++) {
-        const char *text = labels[i] != NULL ? labels[i] : "";
+        const char *text = labels != NULL && labels[i] != NULL ? labels[i] : "";
         size_t length = cut(text);
         memcpy(key->text + key->length, text, length);
         key->length += length;

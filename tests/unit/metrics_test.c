@@ -12,6 +12,7 @@
 #include "plugins/metrics/otlp.h"
 #include "plugins/metrics/prometheus.h"
 #include <stdlib.h>
+#include <tenon/util/build.h>
 
 extern const tn_value_1 interface_value; /* not host/plugin/abi/abi.h, whose names conflict with easy.h */
 
@@ -143,6 +144,17 @@ static void providers_have_the_names_of_the_conventions(void **state) {
     assert_int_equal(strlen(provider), PROVIDER_MAX - 1);
 }
 
+static void codes_are_codes(void **state) {
+    static const char *const rows[][2] = {
+        {"TIMEOUT", "TIMEOUT"}, {"", ""}, {"no such file /home/ada", "OTHER"}, {"timeout", "OTHER"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tn_value span = tn_build("{s:s}", "code", rows[i][0]);
+        assert_string_equal(observe_code(span), rows[i][1]);
+        tn_release(span);
+    }
+}
+
 /* ---- Spans ---- */
 
 static tn_value span_json(const char *text, double ratio) {
@@ -173,13 +185,29 @@ static void sampling(void **state) {
     assert_null(span_json(RUN(""), 0));
 }
 
+static void contents(void **state) {
+    static const char span[] =
+        "{\"kind\":\"model\",\"id\":\"m\",\"name\":\"openai:x\",\"input\":{\"messages\":[\"hi\",{\"type\":\"ai\","
+        "\"content\":\"\",\"tool_calls\":[{\"id\":\"c\",\"name\":\"f\",\"arguments\":{\"a\":1}}]},{\"type\":\"tool\","
+        "\"tool_call_id\":\"c\",\"content\":\"7\"}]},\"output\":{\"type\":\"ai\",\"content\":[{\"type\":\"text\","
+        "\"text\":"
+        "\"yes\"},{\"type\":\"image\",\"data\":\"secret\"}]}}";
+    static const char *const wanted[] = {
+        "[{\\\"role\\\":\\\"user\\\",\\\"parts\\\":[{\\\"type\\\":\\\"text\\\",\\\"content\\\":\\\"hi\\\"}]}",
+        "{\\\"type\\\":\\\"tool_call\\\",\\\"id\\\":\\\"c\\\",\\\"name\\\":\\\"f\\\",\\\"arguments\\\":{\\\"a\\\":1}}",
+        "{\\\"type\\\":\\\"tool_call_response\\\",\\\"id\\\":\\\"c\\\",\\\"response\\\":\\\"7\\\"}",
+        "{\\\"type\\\":\\\"text\\\",\\\"content\\\":\\\"yes\\\"},{\\\"type\\\":\\\"image\\\"}"};
+    (void)state;
+    tn_value json = span_json(span, 1);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (strstr(tn_chars(json, NULL), wanted[i]) == NULL) fail_msg("no %s in %s", wanted[i], tn_chars(json, NULL));
+    tn_release(json);
+}
+
 static void odd_spans_are_left_out_or_read(void **state) {
-    static const char *const out[] = {"{}",
-                                      "{\"kind\":\"store\",\"id\":\"x\"}",
-                                      "{\"kind\":\"run\"}",
-                                      "[]",
-                                      "7",
-                                      RUN(",\"context\":{\"traceparent\":\"short\"}")};
+    static const char short_parent[] = RUN(",\"context\":{\"traceparent\":\"short\"}");
+    static const char *const out[] = {"{}",        "{\"kind\":\"store\",\"id\":\"x\"}", "{\"kind\":\"run\"}", "[]", "7",
+                                      short_parent};
     (void)state;
     for (size_t i = 0; i < sizeof out / sizeof *out; i++) assert_null(span_json(out[i], 1));
     tn_value json =
@@ -197,7 +225,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(all_series_are_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(histograms_are_cumulative, set_up, tear_down),
         cmocka_unit_test_setup_teardown(providers_have_the_names_of_the_conventions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(codes_are_codes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sampling, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(contents, set_up, tear_down),
         cmocka_unit_test_setup_teardown(odd_spans_are_left_out_or_read, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

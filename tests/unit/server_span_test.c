@@ -95,6 +95,30 @@ static void nothing_without_a_subscription(void **state) {
     served_close(&served);
 }
 
+/* Only subscriptions that ask for contents receive them. */
+static void contents_on_request(void **state) {
+    struct served served;
+    (void)state;
+    served_open(&served, METHOD_RUN);
+    served_expect(&served, "event/subscribe", "{\"events\":[\"span/ended\"]}", "{\"subscription\":1}");
+    assert_false(loop_trace(server_loop(served.server))->contents);
+    served_expect(&served, "event/subscribe", "{\"events\":[\"span/ended\"],\"contents\":true}",
+                  "{\"subscription\":2}");
+    assert_true(loop_trace(server_loop(served.server))->contents);
+    tn_value span = served_json("{\"kind\":\"model\",\"name\":\"x\",\"outcome\":\"done\",\"start_us\":1,\"us\":1}");
+    server_publish_take(served.server, "span/ended", value_set_take(span, "input", value_text("x")));
+    served_settle(&served);
+    assert_int_equal(value_count(served.events), 2);
+    for (size_t i = 0; i < 2; i++) {
+        tn_value params = value_get(value_at(served.events, i), "params");
+        bool asked = value_to_int(value_get(params, "subscription")) == 2;
+        assert_int_equal(value_get(params, "input") != NULL, asked);
+    }
+    served_expect(&served, "event/unsubscribe", "{\"subscription\":2}", "{}");
+    assert_false(loop_trace(server_loop(served.server))->contents);
+    served_close(&served);
+}
+
 static void measurements(void **state) {
     struct served served;
     (void)state;
@@ -156,7 +180,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_and_its_nodes), cmocka_unit_test(a_failure_has_a_code),
         cmocka_unit_test(a_malformed_context), cmocka_unit_test(nothing_without_a_subscription),
-        cmocka_unit_test(measurements),        cmocka_unit_test(trace_contexts),
+        cmocka_unit_test(measurements),        cmocka_unit_test(contents_on_request),
+        cmocka_unit_test(trace_contexts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

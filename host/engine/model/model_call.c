@@ -91,6 +91,8 @@ static void model_call_trace(const struct model_call *self, const char *outcome,
     span = value_set_take(span, "attempts", value_int(self->attempts));
     if (value_is(usage, TN_OBJECT)) span = value_set_take(span, "usage", value_ref(usage));
     if (value_is(reason, TN_STRING)) span = value_set_take(span, "finish_reason", value_ref(reason));
+    span = call_trace_add_content(span, self->call, "input", self->input);
+    span = call_trace_add_content(span, self->call, "output", value_get(output, "message"));
     trace_end_take(call_loop(self->call), self->started_us, call_trace_add_place(span, self->call));
 }
 

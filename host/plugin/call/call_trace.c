@@ -2,6 +2,7 @@
  * call_trace.c - see call_trace.h.
  */
 #include "host/plugin/call/call_trace.h"
+#include "host/base/secrets/secrets.h"
 #include "host/base/trace.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/call/instance.h"
@@ -39,10 +40,14 @@ static tn_value parent_of(const struct call *call) {
 
 tn_value call_trace_add_place(tn_value span, struct call *call) {
     tn_value context = call_context(call), parent = parent_of(call);
+    /* That of the root, because the traceparent of the call's own context names this span. */
+    tn_value around = call_context(call_root(call)), task = value_get(context, "task_id");
     span = trace_add_id(span, context);
     if (parent) span = value_set_take(span, "parent", parent);
-    span = trace_add_context(span, context);
+    if (task) around = value_set_take(around, "task_id", value_ref(task));
+    span = trace_add_context(span, around);
     value_unref(context);
+    value_unref(around);
     return span;
 }
 
@@ -57,6 +62,14 @@ tn_value call_trace_context_take(tn_value context, const struct call *call, bool
     return context;
 }
 
+tn_value call_trace_add_content(tn_value span, const struct call *call, const char *member, tn_value content) {
+    struct loop *loop = call_loop(call);
+    struct secrets *secrets = loop_secrets(loop);
+    if (!content || !trace_wanted(loop) || !loop_trace(loop)->contents) return span;
+    tn_value safe = secrets ? secrets_scrub(secrets, content, SECRETS_RESULT_MIN) : value_ref(content);
+    return value_set_take(span, member, safe);
+}
+
 void call_trace_tool(struct call *call, int64_t started_us) {
     const struct component_info *info = instance_component(call_callable(call))->info;
     const struct error *error = call_error(call);
@@ -65,5 +78,7 @@ void call_trace_tool(struct call *call, int64_t started_us) {
     tn_value span = trace_span("tool", name, call_trace_outcome(call), error ? error->code : NULL);
     value_unref(name);
     span = value_set_take(span, "plugin", value_text(info->plugin_id));
+    span = call_trace_add_content(span, call, "input", call_input(call));
+    span = call_trace_add_content(span, call, "output", call_output(call));
     trace_end_take(call_loop(call), started_us, call_trace_add_place(span, call));
 }

@@ -26,6 +26,8 @@ bool call_trace_is_tool(const struct callable *callee);
 tn_value call_trace_add_place(tn_value span, struct call *call);
 /* The context of a call that a task makes, with the traceparent of what the call causes. Takes and returns it. */
 tn_value call_trace_context_take(tn_value context, const struct call *call, bool model);
+/* If contents are wanted: adds a member without the secrets of the host. `content` may be NULL. */
+tn_value call_trace_add_content(tn_value span, const struct call *call, const char *member, tn_value content);
 /* Reports the call of a tool that has ended. One that waits for an answer is not reported: it is made again. */
 void call_trace_tool(struct call *call, int64_t started_us);
 
