@@ -41,7 +41,7 @@ ada=$("$TENON" key create ada)
 "$TENON" serve --check-plugins look.yaml "$SOURCE/tests/protocols/graphs/error.yaml" >web.out 2>web.err </dev/null &
 host=$!
 servers+=("$host")
-wait_until eval 'grep -q " serves " web.err || ! kill -0 $host'
+wait_until eval 'grep -qs " serves " web.err || ! kill -0 $host'
 address=$(grep -o 'http://[0-9.:]*' web.err | head -n 1)
 [ -n "$address" ] || { cat web.err >&2; fails "the host did not start"; }
 strict=python3
@@ -56,5 +56,5 @@ kill -TERM "$host"
 expect_ended "$host" "the host did not end after SIGTERM"
 grep -qE 'Sanitizer|runtime error:' web.err && { cat web.err >&2; fails "a sanitizer reported an error"; }
 grep 'check:' web.err | grep -v 'blocks the loop' >&2 && fails "a plugin violates the contract"
-grep -qF -e "$admin" -e "$ada" -e 4711 web.out web.err access.log metrics.txt && fails "a key is in the log"
+grep -qF -e "$admin" -e "$ada" -e sk-provider-4711 -e collector-4711 web.out web.err access.log metrics.txt && fails "a key is in the log"
 true

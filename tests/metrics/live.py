@@ -239,7 +239,7 @@ def check_bodies():
     exports = got("/v1/traces") + got("/v1/metrics")
     assert all(headers["authorization"] == "Bearer collector-4711" for headers, _ in exports)
     text = json.dumps([body for _, body in exports])
-    for secret in (MARKER, "orchid-7319", ADA, ADMIN, PROMETHEUS, "4711"):
+    for secret in (MARKER, "orchid-7319", ADA, ADMIN, PROMETHEUS, "sk-provider-4711", "collector-4711"):
         assert secret not in text, secret
     resource = exports[0][1]["resourceSpans"][0]["resource"]
     assert attributes(resource) == {"service.name": "tests", "deployment.environment.name": 'a "test"'}

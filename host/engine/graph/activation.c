@@ -6,6 +6,7 @@
  */
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
+#include "host/base/trace.h"
 #include "host/engine/graph/durable.h"
 #include "host/engine/graph/node_gate.h"
 #include "host/engine/graph/run_internal.h"
@@ -103,7 +104,8 @@ static tn_value activation_context(struct activation *activation) {
 
 static tn_value activation_call_context(struct call *call) {
     struct activation *activation = call_owner(call);
-    return trace_activation_context_take(activation, activation_context(activation));
+    tn_value context = activation_context(activation);
+    return trace_wanted(activation->run->loop) ? trace_activation_context_take(activation, context) : context;
 }
 
 static tn_value activation_run_value(struct call *call) {
