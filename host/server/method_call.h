@@ -58,7 +58,7 @@ int32_t method_locate(const struct method_call *call, const char *parameter, con
 /*
  * For a failure that can be temporary, because plugins are adding components: returns METHOD_RETRY then, else `status`.
  * If a handler returns METHOD_RETRY, it is called again when all components are known, after at most
- * REGISTRY_EXPECT_MS.
+ * REGISTRY_EXPECT_MS; if they are known, after a moment. So a handler can also wait for what will soon have ended.
  */
 #define METHOD_RETRY INT32_MAX
 int32_t method_wait_for_plugins(const struct method_call *call, int32_t status);

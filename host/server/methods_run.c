@@ -9,6 +9,7 @@
 #include "host/server/method_call.h"
 #include "host/server/method_internal.h"
 #include "host/server/server.h"
+#include "host/server/server_continue.h"
 #include "host/server/server_internal.h"
 #include "host/server/server_run.h"
 #include <string.h>
@@ -68,19 +69,22 @@ static int32_t run_start_method(const struct method_call *call, struct error *er
 }
 
 /* The host may have continued the thread since the client has looked; the client then gets that run. NULL: it has not.
- */
-static struct server_run *continued_run(const struct method_call *call) {
+ * *later: it is about to. */
+static struct server_run *continued_run(const struct method_call *call, bool *later) {
     tn_value id = value_get(value_get(call->params, "config"), "thread_id");
     if (!id || !value_is(id, TN_STRING) || value_get(call->params, "answers")) return NULL;
     char *whole = owner_confine(call->owner, value_chars(id, NULL));
     struct server_run *run = server_runs_find_continued(server_runs_of(call->server), whole);
+    *later = !run && server_continue_claims(server_continue_of(call->server), whole);
     mem_free(whole);
     return run && server_run_is_of(run, call->owner) ? run : NULL;
 }
 
 static int32_t run_resume_method(const struct method_call *call, struct error *error) {
-    struct server_run *run = continued_run(call);
+    bool later = false;
+    struct server_run *run = continued_run(call, &later);
     tn_value subscribe = value_get(call->params, "subscribe");
+    if (later) return METHOD_RETRY;
     if (!run) return run_begin(call, true, error);
     struct subscription *subscription = subscribe ? server_run_subscribe(call->client, run, subscribe, error) : NULL;
     return subscribe && !subscription ? TN_INVALID : method_done_take(call, started(run, subscription));

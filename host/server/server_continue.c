@@ -24,6 +24,7 @@ struct server_continue {
     struct loop_work work; /* continues after an end */
     tn_value threads;      /* those of the last look */
     size_t next;           /* the first of them that was not claimed */
+    struct claim *claims;  /* open */
     size_t claiming, active;
     int64_t pause_ms; /* before the next look, if one is needed */
     bool started, stopped, looking;
@@ -33,6 +34,7 @@ struct server_continue {
 
 /* A thread whose claim is open. */
 struct claim {
+    struct claim *next;
     struct server_continue *all;
     struct graph *graph;
     char *thread;
@@ -165,19 +167,33 @@ static void start_run(struct server_continue *all, const struct claim *claim, tn
     error_finish(&error);
 }
 
+static void claim_remove(const struct claim *claim) {
+    struct claim **at = &claim->all->claims;
+    while (*at != claim) at = &(*at)->next;
+    *at = claim->next;
+    claim->all->claiming--;
+}
+
+bool server_continue_claims(const struct server_continue *all, const char *thread) {
+    const struct claim *claim = all->claims;
+    while (claim && strcmp(claim->thread, thread) != 0) claim = claim->next;
+    return claim != NULL;
+}
+
 static void on_claimed(void *user, int32_t status, tn_value result, const struct error *error) {
     struct claim *claim = user;
     struct server_continue *all = claim->all;
     tn_value record = value_get(result, "record");
-    all->claiming--;
+    claim_remove(claim);
     if (status != TN_OK) report_store(all, error);
     if (status != TN_OK || value_get(result, "later")) all->later = true;
     if (status == TN_OK && value_get(result, "given_up"))
         log_write(LOG_ERROR, NULL,
                   "the run of the thread `%s` is not continued any more: hosts have died %d times while it was active",
                   claim->thread, THREAD_LEFT_CLAIMS);
-    /* A client can have continued it while the claim was open. */
+    /* A client can have started a run of it while the claim was open; the claim can have fenced that run. */
     bool runs = server_runs_thread_is_active(server_runs_of(all->server), claim->thread);
+    if (status == TN_OK && record && runs) all->later = true;
     if (status == TN_OK && record && !all->stopped && !runs) start_run(all, claim, record);
     graph_unref(claim->graph);
     mem_free(claim->thread);
@@ -199,7 +215,8 @@ static void claim_thread(struct server_continue *all, tn_value thread) {
         return;
     }
     struct claim *claim = mem_zalloc(sizeof *claim);
-    *claim = (struct claim){all, graph, mem_text(id)};
+    *claim = (struct claim){all->claims, all, graph, mem_text(id)};
+    all->claims = claim;
     all->claiming++;
     thread_claim_left(store, id, on_claimed, claim);
 }

@@ -30,6 +30,8 @@ void server_continue_start(struct server_continue *all);
 /* A run with THREAD_SERVED has ended; `continued`: one of those that were started here. `error` is that of its report.
  */
 void server_continue_note_end(struct server_continue *all, bool continued, tn_value error);
+/* True while the host claims the thread: it is about to continue it, and a run of a client would be fenced. */
+bool server_continue_claims(const struct server_continue *all, const char *thread);
 /* No run is continued from now on. */
 void server_continue_stop(struct server_continue *all);
 /* Stops, and runs the loop until requests to the store have ended. */

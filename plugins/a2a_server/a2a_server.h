@@ -6,7 +6,7 @@
  *     card.c        agent cards
  *     message.c     what a client sends, as the input of a graph or as an answer
  *     task.c        tasks, and the clients that follow them; task_run.c, what a run makes of a task
- *     task_load.c   tasks of saved threads
+ *     task_load.c   tasks of saved threads; task_room.c, how many are in memory
  *     send.c        SendMessage and SendStreamingMessage
  *     operations.c  the other methods
  *     push*.c       push notifications (push.h)
@@ -21,15 +21,23 @@
 #include <tenon/http.h>
 
 /* Limits; README.md has the table. */
-#define PARTS_MAX     100u
-#define ID_MAX        128u         /* bytes of the ids that a client chooses */
-#define HISTORY_MAX   (256u << 10) /* bytes of the history that is kept with a thread */
-#define TASKS_MAX     4096u        /* tasks that are not at their end */
-#define ENDED_MAX     500u         /* tasks that are at their end, and are kept in memory */
-#define LIST_MAX      10000        /* threads that are looked at for a list */
-#define PAGE_MAX      100
-#define PAGE_DEFAULT  50
-#define PUSH_OPEN_MAX 64u /* requests with notifications at a time */
+#define PARTS_MAX         100u
+#define ID_MAX            128u         /* bytes of the ids that a client chooses */
+#define HISTORY_MAX       (256u << 10) /* bytes of the history that is kept with a thread */
+#define TASKS_MAX         4096u        /* tasks that are not at their end */
+#define TASKS_OWNER_MAX   1024u        /* of one user */
+#define TASKS_BYTES       (256u << 20) /* of all tasks in memory: their messages and artifacts, as JSON */
+#define TASKS_OWNER_BYTES (64u << 20)  /* of one user */
+#define ENDED_MAX         500u         /* tasks that are at their end, and are kept in memory */
+#define LIST_MAX          10000        /* threads that are looked at for a list */
+#define PAGE_MAX          100
+#define PAGE_DEFAULT      50
+#define PUSH_OPEN_MAX     64u /* requests with notifications at a time */
+
+/* What a user is told who has too many tasks. */
+#define TASKS_FULL                                                                                                     \
+    "too many tasks are not at their end, or they need too much memory: one user may have 1024 tasks, with 64 MiB; "   \
+    "answer or cancel some of them, or try again later"
 
 enum a2a_kind {
     A2A_TASK_NOT_FOUND,
@@ -133,6 +141,7 @@ struct task {
     tn_value open;                        /* the artifact that grows: not in `artifacts` yet */
     struct tn_text_buffer text;           /* of it */
     uint64_t answers;                     /* for ids */
+    uint64_t bytes;                       /* of messages and artifacts, as JSON */
     char *rejected;                       /* why the graph rejects the task */
     bool replies;                         /* the answer is a message, not a task */
     bool started;
@@ -142,17 +151,24 @@ struct task {
     struct push *pushes;
 };
 
+/* NULL also if there are too many: TASKS_FULL. Another task can be forgotten. */
 struct task *task_new(struct a2a *a2a, uint64_t caller, const char *owner, const char *id, const char *context,
                       const char *graph);
 struct task *task_find(struct a2a *a2a, const char *owner, const char *id);
 bool task_is_ended(const struct task *task);
 void task_free(struct task *task);
 void tasks_free(struct a2a *a2a);
+/* Forgets tasks, not `kept`, until this user can have so many bytes more, and if `kept` is NULL, one task more. False
+ * if that is not enough. */
+bool tasks_make_room(struct a2a *a2a, const char *owner, const struct task *kept, uint64_t bytes);
+uint64_t value_size(tn_value value); /* bytes as JSON */
 /* Adds a message of the user to the history. */
 void task_add_message(struct task *task, tn_value message);
 /* Starts a run of the task. Takes `params`. False if memory runs out. */
 bool task_run(struct task *task, const struct serving_graph *graph, const char *last_input, const char *method,
               tn_value params);
+/* Follows a run of this host from its begin. False if memory runs out. */
+bool task_follow_run(struct task *task, const struct serving_graph *graph, const char *last_input, const char *run_id);
 /* The run has ended before: what it has made comes from the state of its thread. */
 void task_replay(struct task *task, const struct serving_graph *graph, const char *last_input, tn_value state,
                  tn_value report);
@@ -180,6 +196,7 @@ struct a2a {
     struct exchange *exchanges[256]; /* by the number of the request */
     struct task *tasks;              /* the newest first */
     uint32_t active, ended;
+    uint64_t bytes;                      /* of all tasks */
     bool hybrid;                         /* cards have the members of 0.3, too */
     const tn_http_1 *http;               /* for push notifications; NULL: there are none */
     tn_value push_allow;                 /* origins */

@@ -121,8 +121,12 @@ static void list_next(struct exchange *exchange, struct list *list);
 static void on_listed_task(struct exchange *exchange, struct task *task, tn_value error) {
     struct list *list = exchange->then_object;
     tn_value status = tn_get(exchange->params, "status");
-    (void)error; /* it was deleted meanwhile */
     exchange->then_object = NULL;
+    if (error != NULL && error_kind_of(error) == A2A_LIMIT) {
+        list_free(exchange, list);
+        exchange_fail_of(exchange, error);
+        return;
+    } /* otherwise it was deleted meanwhile */
     exchange->object = list;
     exchange->on_event = list_event;
     if (task != NULL && (status == NULL || serving_is(status, task->state)))

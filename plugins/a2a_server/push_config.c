@@ -1,6 +1,7 @@
 /*
  * push_config.c - configurations of push notifications as clients write and read them, and how they are saved: as a
- * memory of the user, so that a task that continues after a restart still has them.
+ * memory of the user, so that a task that continues after a restart still has them. Every key of the user reads such a
+ * memory, so secrets are not saved.
  */
 #include "push.h"
 
@@ -29,12 +30,13 @@ static bool check_text(tn_value object, const char *name, uint64_t most, bool sp
 static bool check(const struct a2a *a2a, tn_value given, struct a2a_problem *problem) {
     static const char token[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
     tn_value authentication = member_of(given, "authentication"), id = member_of(given, "id");
-    const char *url = tn_get_text(given, "url", NULL), *scheme = tn_get_text(authentication, "scheme", NULL);
+    uint64_t length = 0;
+    const char *url = tn_chars(tn_get(given, "url"), &length), *scheme = tn_get_text(authentication, "scheme", NULL);
     if (a2a->http == NULL)
         return problem_set(problem, A2A_NO_PUSH, "the agent does not send push notifications: subscribe to the task");
     if (url == NULL || *url == '\0')
         return problem_set(problem, A2A_INVALID_PARAMS, "`url` of the notifications must be a string; it is required");
-    if (!push_url_is_allowed(url, a2a->push_allow))
+    if (strlen(url) != length || !push_url_is_allowed(url, a2a->push_allow))
         return problem_set(problem, A2A_INVALID_PARAMS,
                            "`url`: the operator of this server has not allowed notifications to this address");
     if (id != NULL && (tn.value->kind(id) != TN_STRING || !check_text(given, "id", ID_MAX, false, problem)))
@@ -81,19 +83,27 @@ tn_value push_config_value(const struct push *push, bool old) {
 
 /* ---- What is saved ---- */
 
+static bool has_secret(tn_value config) {
+    return tn_get(config, "token") != NULL || tn_get(tn_get(config, "authentication"), "credentials") != NULL;
+}
+
 tn_value push_saved(const struct task *task) {
     tn_value configs = NULL;
     for (const struct push *push = task->pushes; push != NULL; push = push->next)
-        (void)tn_append_take(&configs, tn_build("{s:v, s:b}", "config", push->config, "old", (int)push->old));
+        if (!has_secret(push->config))
+            (void)tn_append_take(&configs, tn_build("{s:v, s:b}", "config", push->config, "old", (int)push->old));
     return configs;
 }
 
-/* The operator may have allowed less meanwhile. */
+/* The user can have written the memory, and the operator may have allowed less meanwhile: what is not a valid
+ * configuration is dropped. */
 void push_restore(struct task *task, tn_value saved) {
     for (uint64_t i = 0, count = tn.value->kind(saved) == TN_ARRAY ? tn.value->count(saved) : 0; i < count; i++) {
-        tn_value item = tn.value->at(saved, i), config = tn_get(item, "config");
-        if (push_url_is_allowed(tn_get_text(config, "url", ""), task->a2a->push_allow))
-            (void)push_add(task, config, serving_true(tn_get(item, "old")));
+        struct a2a_problem problem;
+        tn_value item = tn.value->at(saved, i);
+        tn_value config = push_config_read(task->a2a, tn_get(item, "config"), NULL, &problem);
+        if (config != NULL) (void)push_add(task, config, serving_true(tn_get(item, "old")));
+        tn_release(config);
     }
 }
 

@@ -54,6 +54,14 @@ static bool add_push(struct exchange *exchange, struct task *task) {
     return added;
 }
 
+/* False, and the request is answered, if the message is too much for this user. */
+static bool has_room(struct exchange *exchange, const struct task *task) {
+    uint64_t bytes = value_size(tn_get(exchange->params, "message"));
+    bool has = tasks_make_room(exchange->a2a, exchange->owner, task, bytes);
+    if (!has) exchange_fail(exchange, A2A_LIMIT, TASKS_FULL);
+    return has;
+}
+
 /* Takes `value`. Frees the task if it cannot run. */
 static void run_task(struct exchange *exchange, const struct follower *how, struct task *task,
                      const struct serving_graph *graph, const char *method, const char *name, tn_value value) {
@@ -82,14 +90,10 @@ static void start_task(struct exchange *exchange, const struct follower *how, co
     }
     struct task *task = task_new(exchange->a2a, exchange->caller, exchange->owner, id,
                                  tn_get_text(message, "contextId", context), graph->name);
-    if (task == NULL) {
+    if (task == NULL) exchange_fail(exchange, A2A_LIMIT, TASKS_FULL);
+    if (task == NULL || !has_room(exchange, task) || !add_push(exchange, task)) {
         tn_release(input);
-        exchange_fail(exchange, A2A_LIMIT, "too many tasks are open; try again later");
-        return;
-    }
-    if (!add_push(exchange, task)) {
-        tn_release(input);
-        task_free(task);
+        if (task != NULL) task_free(task);
         return;
     }
     run_task(exchange, how, task, graph, "run/start", "input", input);
@@ -118,7 +122,7 @@ static void continue_task(struct exchange *exchange, const struct follower *how,
         exchange_problem(exchange, &problem);
         return;
     }
-    if (!add_push(exchange, task)) {
+    if (!has_room(exchange, task) || !add_push(exchange, task)) {
         tn_release(answers);
         return;
     }
@@ -129,12 +133,15 @@ static void continue_task(struct exchange *exchange, const struct follower *how,
 
 /* ---- The request ---- */
 
+static task_then on_loaded, on_loaded_stream;
+
 static void on_graphs(void *user, tn_value graphs, tn_value error) {
     struct send *send = user;
     struct serving_graph graph;
     tn_value item = serving_graph_find(graphs, send->exchange->graph);
     struct follower how = send->how;
     bool continues = send->continues;
+    const char *id = tn_get_text(tn_get(send->exchange->params, "message"), "taskId", "");
     send->lookup = NULL;
     struct exchange *exchange = send_end(send);
     if (item != NULL) serving_graph_read(item, &graph);
@@ -142,6 +149,8 @@ static void on_graphs(void *user, tn_value graphs, tn_value error) {
         exchange_fail_of(exchange, error);
     else if (item == NULL)
         exchange_fail(exchange, A2A_NO_AGENT, "there is no agent of this name");
+    else if (continues && task_find(exchange->a2a, exchange->owner, id) == NULL) /* it was forgotten meanwhile */
+        task_load(exchange, id, how.streams ? on_loaded_stream : on_loaded);
     else if (continues)
         continue_task(exchange, &how, &graph);
     else

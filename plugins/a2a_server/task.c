@@ -11,7 +11,7 @@
 
 struct task *task_new(struct a2a *a2a, uint64_t caller, const char *owner, const char *id, const char *context,
                       const char *graph) {
-    struct task *task = a2a->active < TASKS_MAX ? serving_alloc(sizeof *task) : NULL;
+    struct task *task = tasks_make_room(a2a, owner, NULL, 0) ? serving_alloc(sizeof *task) : NULL;
     if (task == NULL) return NULL;
     *task = (struct task){.next = a2a->tasks, .a2a = a2a, .caller = caller, .state = TASK_SUBMITTED};
     task->id = serving_text_copy(id);
@@ -56,6 +56,7 @@ void task_free(struct task *task) {
         follower_remove(task->followers);
     }
     push_remove_all(task);
+    task->a2a->bytes -= task->bytes;
     while (*at != task) at = &(*at)->next;
     *at = task->next;
     if (task_is_ended(task))
@@ -80,14 +81,6 @@ void task_free(struct task *task) {
 
 void tasks_free(struct a2a *a2a) {
     while (a2a->tasks != NULL) task_free(a2a->tasks);
-}
-
-/* Those that are at their end are kept for a while. */
-static void tasks_trim(struct a2a *a2a, const struct task *kept) {
-    struct task *oldest = NULL;
-    for (struct task *task = a2a->tasks; task != NULL && a2a->ended > ENDED_MAX; task = task->next)
-        if (task_is_ended(task) && task->followers == NULL && task != kept && !push_is_busy(task)) oldest = task;
-    if (a2a->ended > ENDED_MAX && oldest != NULL) task_free(oldest);
 }
 
 /* ---- Values ---- */

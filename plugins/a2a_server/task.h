@@ -18,6 +18,10 @@ void task_set_state(struct task *task, const char *state); /* one of the above; 
 void task_refuse_all(struct task *task, tn_value error);   /* frees the task */
 void task_stop_all(struct task *task);                     /* frees the task */
 
+void task_count(struct task *task, uint64_t added, uint64_t removed); /* bytes */
+/* After a task has changed: those that are at their end are kept for a while, if there is room. */
+void tasks_trim(struct a2a *a2a, const struct task *kept);
+
 /* True if the task may be seen in this request: each agent has its own tasks. Otherwise the request is answered. */
 bool exchange_has_task(struct exchange *exchange, const struct task *task, tn_value error);
 

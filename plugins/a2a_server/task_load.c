@@ -1,13 +1,14 @@
 /*
  * task_load.c - tasks of saved threads. One whose run was interrupted by the end of its host is continued: what its
- * steps have completed comes from the state, so that the client who comes back sees no gap, and nothing twice.
+ * steps have completed comes from the state, so that the client who comes back sees no gap, and nothing twice. Usually
+ * the host has continued it already; then that run is followed, from the state with which it has begun.
  */
 #include "push.h"
 #include "task.h"
 
 struct load {
     struct exchange *exchange;
-    char *id;
+    char *id, *run_id; /* run_id: the run that the host has continued; NULL: none */
     task_then *then;
     struct serving_lookup *lookup; /* open */
     uint64_t call;                 /* open */
@@ -22,6 +23,7 @@ static void load_free(struct load *load) {
     tn_release(load->graph);
     tn_release(load->pushes);
     serving_free(load->id);
+    serving_free(load->run_id);
     serving_free(load);
 }
 
@@ -40,7 +42,7 @@ static void load_end(struct load *load, struct task *task, tn_value error) {
 }
 
 static void load_end_full(struct load *load) {
-    tn_value error = tn_error("LIMIT", "too many tasks are open; try again later");
+    tn_value error = tn_error("LIMIT", TASKS_FULL);
     load_end(load, NULL, error);
     tn_release(error);
 }
@@ -59,6 +61,7 @@ static struct task *task_of(const struct load *load) {
     if (task == NULL || history == NULL) return task;
     tn_release(task->history);
     task->history = tn_retain(history);
+    task_count(task, value_size(history), 0);
     return task;
 }
 
@@ -74,16 +77,24 @@ static void load_ended(struct load *load, struct task *task, const struct servin
 }
 
 static void load_resume(struct load *load, struct task *task, const struct serving_graph *graph, tn_value state) {
-    tn_value params = tn_build("{s:s, s:{s:s}, s:V}", "document", graph->document, "config", "thread_id", load->id,
-                               "modes", tn_from_json(SERVING_MODES, strlen(SERVING_MODES)));
     const char *last = task_replay_part(task, graph, tn_get_text(task_saved(load->thread), "last_input", ""), state);
     push_restore(task, load->pushes);
-    if (task_run(task, graph, last, "run/resume", params)) {
+    bool runs = load->run_id != NULL
+                    ? task_follow_run(task, graph, last, load->run_id)
+                    : task_run(task, graph, last, "run/resume",
+                               tn_build("{s:s, s:{s:s}, s:V}", "document", graph->document, "config", "thread_id",
+                                        load->id, "modes", tn_from_json(SERVING_MODES, strlen(SERVING_MODES))));
+    if (runs) {
         load_end(load, task, NULL);
         return;
     }
     task_free(task);
     load_end_full(load);
+}
+
+static bool is_open(const struct load *load) {
+    const char *was = tn_get_text(load->thread, "status", "");
+    return strcmp(was, "running") == 0 || strcmp(was, "stopped") == 0;
 }
 
 static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
@@ -97,13 +108,29 @@ static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
     }
     serving_graph_read(load->graph, &graph);
     struct task *task = task_of(load);
-    const char *was = tn_get_text(load->thread, "status", "");
     if (task == NULL)
         load_end_full(load);
-    else if (strcmp(was, "running") == 0 || strcmp(was, "stopped") == 0)
+    else if (is_open(load))
         load_resume(load, task, &graph, tn_get(value, "state"));
     else
         load_ended(load, task, &graph, tn_get(value, "state"));
+}
+
+/* `from`: the checkpoint; -1: the newest one. */
+static void load_state(struct load *load, int64_t from) {
+    tn_value params = tn_build("{s:s}", "thread_id", load->id);
+    if (params != NULL && from >= 0) params = tn_set_take(params, "seq", tn_int(from));
+    serving_call_take(&load->exchange->a2a->serving, load->exchange->caller, "thread/state", params, on_state, load,
+                      &load->call);
+}
+
+static void TN_ABI on_runs(void *user, int32_t status, tn_value value) {
+    struct load *load = user;
+    tn_value run = status == TN_OK ? tn.value->at(tn_get(value, "runs"), 0) : NULL;
+    int64_t from = tn_get_int(run, "continued_from", -1);
+    load->call = 0;
+    if (from >= 0) load->run_id = serving_text_copy(tn_get_text(run, "run_id", ""));
+    load_state(load, load->run_id != NULL ? from : -1);
 }
 
 static void on_graphs(void *user, tn_value graphs, tn_value error) {
@@ -113,9 +140,11 @@ static void on_graphs(void *user, tn_value graphs, tn_value error) {
     load->graph = tn_retain(serving_graph_find(graphs, tn_get_text(task_saved(load->thread), "graph", "")));
     if (load->graph == NULL)
         load_end(load, NULL, error);
+    else if (is_open(load))
+        serving_call_take(&load->exchange->a2a->serving, load->exchange->caller, "run/list",
+                          tn_build("{s:s, s:i}", "thread_id", load->id, "limit", 1), on_runs, load, &load->call);
     else
-        serving_call_take(&load->exchange->a2a->serving, load->exchange->caller, "thread/state",
-                          tn_build("{s:s}", "thread_id", load->id), on_state, load, &load->call);
+        load_state(load, -1);
 }
 
 static void load_graph(struct load *load) {

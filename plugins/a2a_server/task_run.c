@@ -34,6 +34,7 @@ static void close_text(struct task *task) {
         tn_release(event);
     }
     (void)tn_append_take(&task->artifacts, artifact);
+    task_count(task, value_size(task->open), 0); /* the text was counted when it came */
     tn_release(task->open);
     task->open = NULL;
     tn_text_clear(&task->text, 1 << 16);
@@ -49,6 +50,7 @@ static void add_text(struct task *task, const char *text, uint64_t length) {
         append = false;
     }
     (void)tn_text_append_n(&task->text, text, length);
+    task_count(task, length, 0);
     task_send_take(task, artifact_event(task,
                                         tn_build("{s:v*, s:[{s:s#}]}", "artifactId", tn_get(task->open, "artifactId"),
                                                  "parts", "text", text, length),
@@ -63,6 +65,7 @@ static void add_part(struct task *task, tn_value part) {
     (void)snprintf(id, sizeof id, "answer-%llu", (unsigned long long)++task->answers);
     tn_value artifact = tn_build("{s:s, s:[V]}", "artifactId", id, "parts", made);
     (void)tn_append_take(&task->artifacts, tn_retain(artifact));
+    task_count(task, value_size(artifact), 0);
     send_artifact(task, artifact, false, NULL);
 }
 
@@ -94,6 +97,7 @@ static void add_written(struct task *task, tn_value written) {
     for (size_t i = 0; artifact != NULL && i < sizeof names / sizeof *names; i++)
         if (tn_get(written, names[i]) != NULL)
             artifact = tn_set_take(artifact, names[i], tn_retain(tn_get(written, names[i])));
+    task_count(task, value_size(artifact), known && !append ? value_size(tn.value->at(task->artifacts, at)) : 0);
     kept = append ? artifact_joined(tn.value->at(task->artifacts, at), artifact) : tn_retain(artifact);
     tn_value items = tn_build("[V]", kept);
     if (items != NULL) (void)tn.value->splice(&task->artifacts, at, known ? 1 : 0, items);
@@ -151,6 +155,7 @@ static void ask(struct task *task) {
     tn_value data = tn_build("{s:V}", "interrupts", questions);
     set_message(task, agent_message(task, tn_text_chars(&text), data));
     if (task->message != NULL) (void)tn_append_take(&task->history, tn_retain(task->message));
+    task_count(task, value_size(task->message), 0);
     tn_release(data);
     tn_text_free(&text);
     task_set_state(task, TASK_INPUT_REQUIRED);
@@ -183,6 +188,7 @@ void task_item(void *user, const struct serving_item *item) {
     case SERVING_TEXT: add_text(task, item->text, item->length); break;
     case SERVING_PART: add_part(task, item->value); break;
     case SERVING_RESET:
+        task_count(task, 0, task->text.length);
         tn_text_clear(&task->text, 1 << 16); /* the next update replaces the artifact */
         break;
     case SERVING_MESSAGE_END: close_text(task); break;
@@ -242,6 +248,12 @@ bool task_run(struct task *task, const struct serving_graph *graph, const char *
     return task->run != NULL;
 }
 
+bool task_follow_run(struct task *task, const struct serving_graph *graph, const char *last_input, const char *run_id) {
+    if (open_items(task, graph, last_input, NULL))
+        task->run = serving_run_follow(&task->a2a->serving, task->caller, run_id, 0, &run_handler, task);
+    return task->run != NULL;
+}
+
 void task_replay(struct task *task, const struct serving_graph *graph, const char *last_input, tn_value state,
                  tn_value report) {
     if (!open_items(task, graph, last_input, NULL)) return;
@@ -288,6 +300,7 @@ void task_cancel(struct task *task) {
 void task_add_message(struct task *task, tn_value message) {
     tn_value kept = tn_set_take(tn_retain(message), "taskId", tn_text(task->id));
     if (kept != NULL) kept = tn_set_take(kept, "contextId", tn_text(task->context));
+    task_count(task, value_size(kept), 0);
     (void)tn_append_take(&task->history, kept);
 }
 

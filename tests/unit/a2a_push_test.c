@@ -1,5 +1,6 @@
 /*
- * a2a_push_test.c - push notifications of plugins/a2a_server: to which addresses, how many wait, what is given up.
+ * a2a_push_test.c - push notifications of plugins/a2a_server: to which addresses, how many wait, what is given up, what
+ * is saved; and how many tasks a user may have.
  */
 #include "tests/unit/a2a_server_fakes.h"
 
@@ -164,12 +165,144 @@ static void test_memory(void **state) {
     assert_int_equal(a2a.push_queued, 0);
 }
 
+static tn_value config_of(const char *id, const char *url, const char *token, const char *credentials) {
+    tn_value config = tn_build("{s:s, s:s}", "id", id, "url", url);
+    if (token != NULL) config = tn_set_take(config, "token", tn_text(token));
+    tn_value scheme = tn_build("{s:s}", "scheme", "Bearer");
+    if (credentials != NULL) scheme = tn_set_take(scheme, "credentials", tn_text(credentials));
+    return tn_set_take(config, "authentication", scheme);
+}
+
+/* No secret is in what every key of the user can read. */
+static void test_saved(void **state) {
+    struct a2a a2a = {.serving = {.server = &server}, .http = &http};
+    struct task *task = task_new(&a2a, 1, "ada", "t", "c", "g");
+    static const char *const rows[][3] = {
+        {"token", "secret", NULL}, {"open", NULL, NULL}, {"credentials", NULL, "secret"}};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        tn_value config = config_of(rows[i][0], "https://example.com/", rows[i][1], rows[i][2]);
+        assert_true(push_add(task, config, false));
+        tn_release(config);
+    }
+    tn_value saved = push_saved(task), json = tn_to_json(saved);
+    assert_int_equal(tn.value->count(saved), 1);
+    assert_non_null(strstr(tn_chars(json, NULL), "\"open\""));
+    assert_null(strstr(tn_chars(json, NULL), "secret"));
+    tn_release(json);
+    tn_release(saved);
+    push_remove(push_find(task, "open"));
+    assert_null(push_saved(task));
+    tasks_free(&a2a);
+}
+
+/* The memory can be the user's own: it is checked like what a client sends. */
+static void test_restored(void **state) {
+    struct a2a a2a = {.serving = {.server = &server}, .http = &http};
+    struct task *task = task_new(&a2a, 1, "ada", "t", "c", "g");
+    tn_value saved = NULL;
+    (void)state;
+    a2a.push_allow = tn_build("[s]", "https://example.com");
+    const tn_value configs[] = {
+        config_of("address", "https://evil.example.org/", NULL, NULL),
+        config_of("nul", "https://example.com/", NULL, "x"),
+        config_of("token", "https://example.com/", "a\r\nHost: b", NULL),
+        config_of("credentials", "https://example.com/", NULL, "a\nb"),
+        tn_build("{s:i, s:s}", "id", 7, "url", "https://example.com/"),
+        tn_build("{s:s, s:s, s:{s:s}}", "id", "scheme", "url", "https://example.com/", "authentication", "scheme",
+                 "a b"),
+        tn_build("[]"),
+        config_of("good", "https://example.com/", NULL, NULL),
+    };
+    size_t count = sizeof configs / sizeof *configs;
+    tn_value url = tn_text_n("https://example.com\0/", 21);
+    for (size_t i = 0; i < count; i++) {
+        tn_value config = i == 1 ? tn_set_take(configs[i], "url", url) : configs[i];
+        (void)tn_append_take(&saved, tn_build("{s:V, s:b}", "config", config, "old", 0));
+    }
+    (void)tn_append_take(&saved, tn_text("x"));
+    push_restore(task, saved);
+    push_restore(task, tn.value->at(saved, 0));
+    push_restore(task, NULL);
+    assert_non_null(push_find(task, "good"));
+    assert_null(task->pushes->next);
+    tn_release(saved);
+    tasks_free(&a2a);
+    tn_release(a2a.push_allow);
+}
+
+static struct task *new_task(struct a2a *a2a, const char *owner, const char *id, const char *text_state) {
+    struct task *task = task_new(a2a, 1, owner, id, "c", "g");
+    if (task != NULL) task_set_state(task, text_state);
+    return task;
+}
+
+/* One user cannot have all tasks. One that waits gives way, unless something would be lost with it. */
+static void test_shares(void **state) {
+    struct a2a a2a = {.serving = {.server = &server}, .http = &http};
+    char id[16];
+    (void)state;
+    for (uint32_t i = 0; i < TASKS_OWNER_MAX; i++) {
+        (void)snprintf(id, sizeof id, "t%u", (unsigned)i);
+        assert_non_null(new_task(&a2a, "ada", id, TASK_WORKING));
+    }
+    assert_null(new_task(&a2a, "ada", "more", TASK_WORKING));
+    assert_non_null(new_task(&a2a, "bob", "t0", TASK_INPUT_REQUIRED));
+    assert_null(new_task(&a2a, "ada", "more", TASK_WORKING)); /* bob's task is not hers */
+    struct task *followed = task_find(&a2a, "ada", "t3"), *notified = task_find(&a2a, "ada", "t4");
+    struct exchange exchange = {.a2a = &a2a};
+    assert_true(task_follow(followed, &exchange, &(struct follower){.streams = true}));
+    add_push(notified, "a", false);
+    followed->state = notified->state = TASK_INPUT_REQUIRED;
+    assert_null(new_task(&a2a, "ada", "more", TASK_WORKING));
+    task_set_state(task_find(&a2a, "ada", "t5"), TASK_INPUT_REQUIRED);
+    task_set_state(task_find(&a2a, "ada", "t6"), TASK_INPUT_REQUIRED);
+    assert_non_null(new_task(&a2a, "ada", "more", TASK_WORKING));
+    assert_null(task_find(&a2a, "ada", "t5")); /* the oldest */
+    assert_non_null(task_find(&a2a, "ada", "t6"));
+    assert_non_null(task_find(&a2a, "ada", "t3"));
+    assert_non_null(task_find(&a2a, "ada", "t4"));
+    assert_non_null(task_find(&a2a, "bob", "t0"));
+    tasks_free(&a2a);
+    tn_release(sent);
+    sent = NULL;
+}
+
+/* The bytes of a user's tasks: those at their end are forgotten, and what is left leaves no room for more. */
+static void test_bytes(void **state) {
+    struct a2a a2a = {.serving = {.server = &server}, .http = &http};
+    const uint64_t size = TASKS_OWNER_BYTES / 8;
+    char *text = calloc(1, size + 1), id[16];
+    (void)state;
+    assert_non_null(text);
+    memset(text, 'x', size);
+    tn_value message = tn_build("{s:s}", "text", text);
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(id, sizeof id, "t%d", i);
+        struct task *task = task_new(&a2a, 1, "ada", id, "c", "g");
+        assert_non_null(task);
+        if (i < 12) assert_true(tasks_make_room(&a2a, "ada", task, size));
+        if (i >= 17) assert_false(tasks_make_room(&a2a, "ada", task, size));
+        if (i < 17) task_add_message(task, message);
+        task_set_state(task, i < 10 ? TASK_COMPLETED : TASK_WORKING);
+        if (i < 8) assert_true(a2a.bytes > (uint64_t)i * size);
+        if (i < 17) assert_true(a2a.bytes <= TASKS_OWNER_BYTES + size);
+    }
+    assert_null(task_find(&a2a, "ada", "t9"));
+    struct task *task = task_new(&a2a, 1, "bob", "t", "c", "g");
+    assert_true(tasks_make_room(&a2a, "bob", task, TASKS_OWNER_BYTES / 2));
+    assert_false(tasks_make_room(&a2a, "bob", task, TASKS_OWNER_BYTES + 1));
+    tn_release(message);
+    free(text);
+    tasks_free(&a2a);
+    assert_int_equal(a2a.bytes, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_notifications),
-        cmocka_unit_test(test_fairness),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_notifications), cmocka_unit_test(test_fairness),
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_saved),         cmocka_unit_test(test_restored),
+        cmocka_unit_test(test_shares),    cmocka_unit_test(test_bytes),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
