@@ -24,7 +24,8 @@ class Reader:
 
 
 def check(host, hook):
-    """Three hosts, one task: `chunk_1`, a node that rests for 4 seconds, `chunk_2`."""
+    """Three hosts, one task: `chunk_1`, a node that rests for 4 seconds, `chunk_2`, the rest again. The host continues the
+    task itself: the third one has made `chunk_2` before the client comes, or makes it afterwards."""
     reader = Reader()
     configuration = {"taskPushNotificationConfig": push.config(hook, "/faults")}
     stream = host.stream(AGENT + "/message:stream", {**message("test-steps"), "configuration": configuration})

@@ -85,7 +85,7 @@ def check_list():
     assert all("history" not in task and task["artifacts"] for task in page["tasks"]), page
 
 
-def before():
+def before(hook):
     card = call("/.well-known/agent-card.json", version=None)[1]
     assert card["url"] == host.address + AGENT and card["protocolVersion"] == "0.3.0", card
     assert [one["protocolVersion"] for one in card["supportedInterfaces"]] == ["1.0", "1.0", "0.3"], card
@@ -95,6 +95,7 @@ def before():
     check_list()
     task = send("tck-input-required", contextId="kept")
     check_users(task)
+    push.add_kept(host, hook, task["id"])
     reject = send("tck-reject-task", contextId="kept")
     assert reject["status"]["state"] == "TASK_STATE_REJECTED" and reject["status"]["message"]["parts"][0]["text"] == "rejected"
     chunked = send("tck-stream-artifact-chunked", contextId="kept")
@@ -108,6 +109,7 @@ def after(asks, reject, chunked, worked):
     task = call(f"{AGENT}/tasks/{asks}")[1]
     assert task["status"]["state"] == "TASK_STATE_INPUT_REQUIRED" and task["contextId"] == "kept", task
     assert task["history"][0]["messageId"] == "tck-input-required", task
+    push.check_kept(host, asks)
     done = send("tck-complete-task", taskId=asks)
     assert done["status"]["state"] == "TASK_STATE_COMPLETED" and len(done["history"]) == 3, done
     assert call(f"{AGENT}/tasks/{reject}")[1]["status"]["state"] == "TASK_STATE_REJECTED"
@@ -126,7 +128,7 @@ def main():
     host.start()
     try:
         secret = push.check(host, hook)
-        tasks = before()
+        tasks = before(hook)
         parts = faults.check(host, hook)
         next(parts)
         host.start()

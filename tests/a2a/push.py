@@ -138,6 +138,17 @@ def check_failures(host, hook):
         time.sleep(0.05)
 
 
+def add_kept(host, hook, task):
+    """Secrets are not in the store: what has one is gone after a restart."""
+    authentication = {"scheme": "Bearer", "credentials": SECRET}
+    for given in ({"id": "kept"}, {"id": "token", "token": SECRET}, {"id": "secret", "authentication": authentication}):
+        assert host.call(f"{AGENT}/tasks/{task}{CONFIGS}", config(hook, "/kept", **given))[0] == 200
+
+
+def check_kept(host, task):
+    assert [one["id"] for one in host.call(f"{AGENT}/tasks/{task}{CONFIGS}")[1]["configs"]] == ["kept"]
+
+
 def check(host, hook):
     assert host.call("/.well-known/agent-card.json")[1]["capabilities"]["pushNotifications"] is True
     task = host.send("tck-input-required")["id"]

@@ -14,5 +14,7 @@ run python3 "$SOURCE/tests/a2a/live.py" "$TENON" "$SOURCE/tests/a2a/tck.yaml" "$
 [ "$code" = 0 ] || tail -n 5 serve.err >&2
 expect_code 0
 grep -qE 'Sanitizer|runtime error:' serve.err && fails "a sanitizer reported an error: $(grep -E 'Sanitizer|runtime' serve.err)"
-grep -qF -e "$ada" -e "$(tail -n 1 "$work/out")" serve.err && fails "a secret is in the log"
+secret=$(tail -n 1 "$work/out")
+grep -qF -e "$ada" -e "$secret" serve.err && fails "a secret is in the log"
+grep -qaF -e "$secret" store.db* && fails "a secret is in the store"
 true
