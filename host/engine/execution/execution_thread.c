@@ -170,7 +170,10 @@ static int32_t load_older(struct session *session, const struct thread_request *
                           struct error *error) {
     tn_value older = NULL;
     int64_t seq = request->from ? value_to_int(request->from) : 0;
-    if (!request->from || !value_is(value_get(*loaded, "record"), TN_OBJECT)) return TN_OK;
+    if (!request->from) return TN_OK;
+    if (!value_is(value_get(*loaded, "record"), TN_OBJECT))
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "the thread `%s` has no checkpoint %lld: it is new",
+                         request->id, (long long)seq);
     int32_t status = thread_read(session, request->id, seq, &older, error);
     if (status == TN_OK) {
         *loaded = value_set_take(*loaded, "from", value_ref(value_get(older, "saved")));
