@@ -4,6 +4,7 @@
 #                         is its process
 #   web_stop [SIGNAL]     ends it (TERM), and checks what a sanitizer has found
 web_start() {
+    : >web.err # the address of the host before it is not the one to wait for
     env --default-signal=INT "$TENON" serve "$@" graphs/*.yaml >web.out 2>web.err &
     web=$!
     servers+=("$web")
