@@ -17,10 +17,10 @@ static uint32_t share_of(const struct exchange *exchange, uint64_t *size) {
 }
 
 bool run_check_share(struct exchange *exchange, uint64_t more) {
-    uint64_t size, count = share_of(exchange, &size);
-    if (count + more <= SHARE_MAX) return true;
+    uint64_t size, wanted = more + share_of(exchange, &size);
+    if (wanted <= SHARE_MAX) return true;
     refuse(exchange, 429, "found %llu runs of this user that have not ended, expected at most %u: wait, or cancel some",
-           (unsigned long long)(count + more), SHARE_MAX);
+           (unsigned long long)wanted, SHARE_MAX);
     return false;
 }
 
@@ -28,7 +28,8 @@ bool run_check_size(struct exchange *exchange) {
     uint64_t size;
     (void)share_of(exchange, &size);
     if (size <= SHARE_SIZE) return true;
-    refuse(exchange, 429, "found runs of this user that wait with %llu bytes, expected at most %u: wait, or cancel some",
+    refuse(exchange, 429,
+           "found runs of this user that wait with %llu bytes, expected at most %u: wait, or cancel some",
            (unsigned long long)size, SHARE_SIZE);
     return false;
 }
