@@ -2,7 +2,7 @@
  * ag_ui.h - graphs for pages that speak AG-UI 1.0: the parts that need neither a server nor a loop.
  *
  *     request.c, content.c                      RunAgentInput, and its messages as messages of Tenon
- *     plan.c                                    what a request does to its thread
+ *     plan.c, plan_index.c                      what a request does to its thread
  *     events.c, events_calls.c, events_graph.c  the items of a run as events; patch.c, its state as JSON Patch
  */
 #ifndef AG_UI_H

@@ -4,7 +4,7 @@
  * A client sends the whole conversation each time. The thread is the truth: only what is behind the last message of the
  * assistant is new, and the ids of the others say what the client has removed.
  */
-#include "ag_ui.h"
+#include "plan_index.h"
 #include <tenon/message.h>
 
 struct planner {
@@ -14,44 +14,43 @@ struct planner {
     tn_value thread, state, messages; /* messages of the thread; NULL if it has none */
     const char *status;               /* of the thread; "" if it does not exist */
     tn_value fresh;                   /* new: messages of the request that the thread does not have */
+    struct plan_index index;          /* of `messages` */
     bool has_user;                    /* among them */
     uint64_t kept;                    /* of the messages of the thread */
 };
 
 /* ---- Messages ---- */
 
-static bool thread_has(tn_value messages, const char *member, tn_value id, uint64_t from) {
-    for (uint64_t i = from, count = tn.value->count(messages); i < count; i++)
-        if (tn.value->equal(tn_get(tn.value->at(messages, i), member), id) == 1) return true;
-    return false;
+/* True if the thread has a message with this id. */
+static bool thread_has(const struct planner *planner, tn_value id) {
+    return plan_index_find(planner->index.messages, id) >= 0;
 }
 
-/* The client's id of a call is that of the model, or has a number behind it (events_calls.c). */
-static bool id_is_of(const char *id, tn_value own) {
-    uint64_t length = 0;
-    const char *text = tn_chars(own, &length);
-    if (text == NULL || strncmp(id, text, length) != 0) return false;
-    return id[length] == '\0' ||
-           (id[length] == '.' && strspn(id + length + 1, "0123456789") == strlen(id + length + 1));
+/* True if a message at `from` or behind it is the result of the call. */
+static bool has_result(const struct planner *planner, tn_value call, int64_t from) {
+    return plan_index_find(planner->index.results, tn_get(call, "id")) >= from;
 }
 
-/* The call without a result in the thread that this id means, borrowed; NULL if there is none. */
-static tn_value open_call(tn_value messages, const char *id) {
-    for (uint64_t i = tn.value->count(messages); i > 0; i--) {
-        tn_value calls = tn_message_calls(tn.value->at(messages, i - 1));
-        for (uint64_t k = 0, count = tn.value->count(calls); k < count; k++) {
-            tn_value call = tn.value->at(calls, k);
-            if (id_is_of(id, tn_get(call, "id")))
-                return thread_has(messages, "tool_call_id", tn_get(call, "id"), i) ? NULL : call;
-        }
-    }
-    return NULL;
+/* The call without a result in the thread that this id means, borrowed; NULL if there is none. The client's id of a
+ * call is that of the model, or has a number behind it (events_calls.c). */
+static tn_value open_call(const struct planner *planner, const char *id) {
+    const char *dot = strrchr(id, '.');
+    bool numbered = dot != NULL && strspn(dot + 1, "0123456789") == strlen(dot + 1);
+    tn_value exact = tn_text(id), bare = numbered ? tn_text_n(id, (uint64_t)(dot - id)) : NULL, calls, call;
+    int64_t place = plan_index_find(planner->index.calls, exact), other = plan_index_find(planner->index.calls, bare);
+    tn_release(exact);
+    tn_release(bare);
+    if (other > place) place = other;
+    if (place < 0) return NULL;
+    calls = tn_message_calls(tn.value->at(planner->messages, (uint64_t)(place / PLAN_INDEX_CALLS)));
+    call = tn.value->at(calls, (uint64_t)(place % PLAN_INDEX_CALLS));
+    return has_result(planner, call, place / PLAN_INDEX_CALLS) ? NULL : call;
 }
 
 static void add_fresh(struct planner *planner, tn_value message) {
     tn_value call = NULL;
     if (tn_message_is(message, "tool") && planner->messages != NULL) {
-        call = open_call(planner->messages, tn_get_text(message, "tool_call_id", ""));
+        call = open_call(planner, tn_get_text(message, "tool_call_id", ""));
         if (call == NULL) return; /* the graph has executed it, or it has been answered */
         message = tn_set_take(tn_retain(message), "tool_call_id", tn_retain(tn_get(call, "id")));
         if (message != NULL) message = tn_set_take(message, "name", tn_retain(tn_get(call, "name")));
@@ -76,7 +75,7 @@ static void read_fresh(struct planner *planner) {
     for (; at < count; at++) {
         bool wrong = false;
         tn_value message = tn.value->at(messages, at), made;
-        if (thread_has(planner->messages, "id", tn_get(message, "id"), 0)) continue;
+        if (thread_has(planner, tn_get(message, "id"))) continue;
         made = ag_message(planner->request, message, at, &wrong);
         if (made != NULL) add_fresh(planner, made);
         tn_release(made);
@@ -88,8 +87,8 @@ static void read_fresh(struct planner *planner) {
 /* Where the thread differs from what the client has: behind the last message of the user that both have, if the
  * client has no answer to it, or if the thread has further ones. */
 static uint64_t first_removed(const struct planner *planner) {
-    tn_value mine = planner->messages, theirs = planner->request->messages;
-    uint64_t count = tn.value->count(mine);
+    tn_value theirs = planner->request->messages;
+    uint64_t count = tn.value->count(planner->messages);
     bool answered = false;
     for (uint64_t i = tn.value->count(theirs); i > 0; i--) {
         tn_value message = tn.value->at(theirs, i - 1);
@@ -97,23 +96,19 @@ static uint64_t first_removed(const struct planner *planner) {
             answered = answered || is_answer(message) || serving_is(tn_get(message, "role"), "tool");
             continue;
         }
-        for (uint64_t k = 0; k < count; k++) {
-            if (tn.value->equal(tn_get(tn.value->at(mine, k), "id"), tn_get(message, "id")) != 1) continue;
-            bool further = false;
-            for (uint64_t m = k + 1; m < count; m++) further = further || tn_message_is(tn.value->at(mine, m), "user");
-            return !answered || further ? k + 1 : count;
-        }
+        int64_t at = plan_index_find(planner->index.messages, tn_get(message, "id"));
+        if (at >= 0) return !answered || planner->index.last_user > at ? (uint64_t)at + 1 : count;
     }
     return count;
 }
 
 /* Where the calls without results begin that an unfinished run has left. */
-static uint64_t first_dangling(tn_value messages) {
-    uint64_t count = tn.value->count(messages);
+static uint64_t first_dangling(const struct planner *planner) {
+    uint64_t count = tn.value->count(planner->messages);
     for (uint64_t i = 0; i < count; i++) {
-        tn_value calls = tn_message_calls(tn.value->at(messages, i));
+        tn_value calls = tn_message_calls(tn.value->at(planner->messages, i));
         for (uint64_t k = 0, made = tn.value->count(calls); k < made; k++)
-            if (!thread_has(messages, "tool_call_id", tn_get(tn.value->at(calls, k), "id"), i)) return i;
+            if (!has_result(planner, tn.value->at(calls, k), (int64_t)i)) return i;
     }
     return count;
 }
@@ -217,7 +212,7 @@ static tn_value with_extras(const struct planner *planner, tn_value input) {
 static bool plan_start(struct planner *planner, bool replace) {
     tn_value input = changed_state(planner), list = NULL;
     if (planner->graph->input == SERVING_MESSAGES) {
-        uint64_t removed = first_removed(planner), dangling = replace ? first_dangling(planner->messages) : removed;
+        uint64_t removed = first_removed(planner), dangling = replace ? first_dangling(planner) : removed;
         list = tn_build("[]");
         planner->kept = dangling < removed ? dangling : removed;
         if (!remove_from(planner, planner->kept, &list)) {
@@ -342,10 +337,12 @@ bool ag_plan_make(struct ag_plan *plan, struct ag_request *request, const struct
     if (graph->input == SERVING_MESSAGES && tn.value->count(tn_get(state, graph->channel)) > 0)
         planner.messages = tn_get(state, graph->channel);
     planner.kept = tn.value->count(planner.messages);
+    plan_index_make(&planner.index, planner.messages);
     read_fresh(&planner);
     bool made = plan_of(&planner);
     note_last(&planner, made && plan->method != NULL && strcmp(plan->method, "run/start") == 0);
     tn_release(planner.fresh);
+    plan_index_free(&planner.index);
     return made;
 }
 

@@ -123,11 +123,23 @@ tn_value conversation_slice(tn_value messages, uint64_t first) {
 struct segment {
     tn_value messages, calls; /* borrowed; `calls` is NULL before the first message with calls */
     uint64_t at, end;
+    tn_value results, called; /* {id: the number of its first result}, {id of a call: true}; NULL in a small segment */
 };
+
+#define SEGMENT_SMALL 32u /* messages and calls of a segment that are searched without tables */
+
+static void segment_close(struct segment *segment) {
+    tn_release(segment->results);
+    tn_release(segment->called);
+    segment->results = segment->called = NULL;
+}
+
+static void segment_index(struct segment *segment);
 
 /* Returns false at the end of the conversation. */
 static bool segment_next(struct segment *segment) {
     uint64_t count = tn.value->count(segment->messages);
+    segment_close(segment);
     segment->at = segment->end;
     if (segment->at == count) return false;
     tn_value first = tn.value->at(segment->messages, segment->at);
@@ -136,6 +148,8 @@ static bool segment_next(struct segment *segment) {
         tn_value message = tn.value->at(segment->messages, segment->end);
         if (tn_message_is(message, "ai") && tn_message_calls(message) != NULL) break;
     }
+    if (segment->end - segment->at > SEGMENT_SMALL || tn.value->count(segment->calls) > SEGMENT_SMALL)
+        segment_index(segment);
     return true;
 }
 
@@ -147,8 +161,25 @@ static const char *segment_call_id(const struct segment *segment, uint64_t index
     return buffer;
 }
 
+/* Without memory for the tables, the search is slow. */
+static void segment_index(struct segment *segment) {
+    tn_value results = tn_build("{}"), called = tn_build("{}");
+    char buffer[32];
+    for (uint64_t i = segment->at + 1; results != NULL && i < segment->end; i++) {
+        tn_value message = tn.value->at(segment->messages, i);
+        const char *id = tn_message_is(message, "tool") ? tn_get_text(message, "tool_call_id", "") : NULL;
+        if (id != NULL && tn_get(results, id) == NULL) results = tn_set_take(results, id, tn_int((int64_t)i));
+    }
+    for (uint64_t i = 0, count = tn.value->count(segment->calls); called != NULL && i < count; i++) {
+        called = tn_set_take(called, segment_call_id(segment, i, buffer), tn_bool(1));
+    }
+    segment->results = results;
+    segment->called = called;
+}
+
 /* Returns the index of the first result with this id, or 0. */
 static uint64_t segment_find_result(const struct segment *segment, const char *id) {
+    if (segment->results != NULL) return (uint64_t)tn_get_int(segment->results, id, 0);
     for (uint64_t i = segment->at + 1; i < segment->end; i++) {
         tn_value message = tn.value->at(segment->messages, i);
         if (tn_message_is(message, "tool") && strcmp(tn_get_text(message, "tool_call_id", ""), id) == 0) return i;
@@ -160,6 +191,7 @@ static uint64_t segment_find_result(const struct segment *segment, const char *i
 static bool segment_has_call_of(const struct segment *segment, uint64_t at) {
     const char *id = tn_get_text(tn.value->at(segment->messages, at), "tool_call_id", "");
     char buffer[32];
+    if (segment->called != NULL) return tn_get(segment->called, id) != NULL && segment_find_result(segment, id) == at;
     for (uint64_t i = 0, count = tn.value->count(segment->calls); i < count; i++)
         if (strcmp(segment_call_id(segment, i, buffer), id) == 0) return segment_find_result(segment, id) == at;
     return false;
@@ -237,6 +269,7 @@ tn_value conversation_pair_results(tn_value messages) {
     struct segment segment = {.messages = messages};
     bool paired = true;
     while (paired && segment_next(&segment)) paired = segment_is_paired(&segment);
+    segment_close(&segment);
     if (paired) return tn_retain(messages);
     segment = (struct segment){.messages = messages};
     tn_builder *builder = tn_builder_new();

@@ -91,6 +91,7 @@ int32_t serving_error_status(tn_value error) {
     } rows[] = {{"INVALID_INPUT", 400},      {"INVALID_GRAPH", 400},   {"CONTEXT_LENGTH", 400},
                 {"PERMISSION_DENIED", 403},  {"NOT_FOUND", 404},       {"EXISTS", 409},
                 {"CONFLICT", 409},           {"OWNED", 409},           {"CLAIM_LOST", 409},
+                {"GRAPH_CHANGED", 409},      {"INVALID_STATE", 409},   {"FENCED", 409},
                 {"INVALID_TRANSITION", 409}, {"LIMIT", 429},           {"RATE_LIMITED", 429},
                 {"BUDGET_EXCEEDED", 429},    {"QUOTA", 429},           {"UNSUPPORTED", 501},
                 {"OVERLOADED", 503},         {"STORE_NOT_FOUND", 503}, {"STORE_BUSY", 503},

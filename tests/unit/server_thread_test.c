@@ -150,6 +150,12 @@ static void threads_are_changed(void **state) {
     served_close(&served);
 }
 
+static void update_fails(struct served *served, tn_value thread, const char *more, const char *code) {
+    tn_value outcome = served_call_as(served, served->client, "thread/update", update_params(thread, more));
+    is_text(value_get(outcome, "error"), "code", code);
+    value_unref(outcome);
+}
+
 static void updates_are_checked(void **state) {
     struct served served;
     (void)state;
@@ -167,6 +173,12 @@ static void updates_are_checked(void **state) {
                              update_params(thread, "{\"channels\":{\"name\":\"Ada\"},\"as\":\"nothing\"}"));
     assert_non_null(value_get(outcome, "error"));
     value_unref(outcome);
+    update_fails(&served, thread, "{\"channels\":{},\"next\":[\"greet\\u0000x\"]}", "INVALID_INPUT");
+    update_fails(&served, thread, "{\"channels\":{},\"next\":[{\"node\":\"greet\\u0000x\",\"input\":1}]}",
+                 "INVALID_INPUT");
+    update_fails(&served, unknown, "{\"channels\":{},\"create\":true,\"seq\":0}",
+                 "NOT_FOUND"); /* it has no checkpoint */
+    served_expect_error(&served, "thread/get", "{\"thread_id\":\"t2\"}", "NOT_FOUND", "t2");
     fails_on(&served, "thread/update", "thread_id", thread, "{\"channels\":{},\"document\":\"/no/such.yaml\"}", "IO");
     fails_on(&served, "thread/update", "thread_id", thread, "{\"channels\":{}}", "INVALID_INPUT");
     /* As its node: nothing is left to do. */

@@ -170,7 +170,12 @@ static int32_t load_older(struct session *session, const struct thread_request *
                           struct error *error) {
     tn_value older = NULL;
     int64_t seq = request->from ? value_to_int(request->from) : 0;
-    if (!request->from || !value_is(value_get(*loaded, "record"), TN_OBJECT)) return TN_OK;
+    if (!request->from) return TN_OK;
+    if (!value_is(value_get(*loaded, "record"), TN_OBJECT)) {
+        if (seq < 0) return TN_OK;
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "the thread `%s` has no checkpoint %lld: it is new",
+                         request->id, (long long)seq);
+    }
     int32_t status = seq < 0 ? TN_OK : thread_read(session, request->id, seq, &older, error);
     if (status == TN_OK) {
         *loaded = value_set_take(*loaded, "from", older ? value_ref(value_get(older, "saved")) : value_object());

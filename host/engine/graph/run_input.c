@@ -165,8 +165,12 @@ static int32_t check_change(const struct run *run, const struct run_change *chan
     int32_t status = change->as ? find_node(run, change->as, node, error) : TN_OK, target;
     for (size_t i = 0; status == TN_OK && i < value_count(change->next); i++) {
         tn_value entry = value_at(change->next, i);
-        const char *name = value_chars(value_is(entry, TN_STRING) ? entry : value_get(entry, "node"), NULL);
-        status = find_node(run, name, &target, error);
+        size_t length;
+        const char *name = value_chars(value_is(entry, TN_STRING) ? entry : value_get(entry, "node"), &length);
+        status = strlen(name) == length
+                     ? find_node(run, name, &target, error)
+                     : error_set(error, TN_NOT_FOUND, "INVALID_INPUT",
+                                 "`next` has the name `%s` with U+0000 behind it, expected the name of a node", name);
     }
     if (status == TN_OK && change->as && change->next)
         status = error_set(error, TN_INVALID, "INVALID_INPUT", "found `as` and `next`, expected one of them");
