@@ -150,7 +150,8 @@ static void on_started(void *user, const char *run_id) {
 
 static void on_run_event(void *user, tn_value event, uint64_t seq, uint64_t missed) {
     struct exchange *exchange = user;
-    (void)seq, (void)missed;
+    (void)seq;
+    if (missed > 0) serving_items_missed(exchange->items);
     ag_events_before(exchange->events, event);
     serving_items_event(exchange->items, event);
     ag_events_after(exchange->events, event);

@@ -144,6 +144,7 @@ static void take_delta(struct events *events, tn_value event) {
     char key[200];
     bool begun;
     tn_value delta = tn_get(event, "delta"), content = tn_get(delta, "content");
+    if (events->missed) return;
     bool text = tn_chars(content, NULL) != NULL;
     bool reasoning = tn_chars(tn_get(delta, "reasoning"), NULL) != NULL;
     open_key(event, key);
@@ -294,6 +295,13 @@ void events_take(struct events *events, tn_value event) {
         take_checkpoint(events, event);
 }
 
+/* What was streamed of messages that are open stays; they come again as a whole, as other messages. */
+void events_missed(struct events *events) {
+    events->missed = true;
+    tn_release(events->open);
+    events->open = NULL;
+}
+
 void events_end(struct events *events, tn_value report) {
     const char *status = tn_get_text(report, "status", "");
     tn_value error = tn_get(report, "error");
@@ -309,6 +317,8 @@ void events_end(struct events *events, tn_value report) {
         send(events, "error", NULL,
              tn_build("{s:s, s:s}", "error", tn_get_text(error, "code", "INTERNAL"), "message",
                       tn_get_text(error, "message", "the run has failed")));
+    } else if (events->missed && strcmp(status, "done") == 0 && (events->modes & MODE_VALUES) != 0) {
+        send(events, "values", NULL, values_out(tn_get(report, "state"))); /* the last one may be lost */
     }
 }
 

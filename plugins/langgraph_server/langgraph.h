@@ -6,7 +6,8 @@
  *     threads.c           threads; thread_state.c, their state and history
  *     runs.c              requests that start runs; run_request.c, what they may have
  *     runs_known.c        requests about runs that exist
- *     run_life.c          runs, and the runs of a thread that wait; run_load.c, runs of an earlier process
+ *     run_life.c          runs, and the runs of a thread that wait; run_load.c, runs of an earlier process;
+ *                         run_share.c, what one user's runs may take
  *     stream.c            their events, and the clients that follow them; stream_saved.c, events that survive
  *     events.c            engine events as events of this protocol; message.c, messages and ids
  *     store.c             the store, which is the memory of the host
@@ -23,6 +24,9 @@
 #define BODY_MAX    (16 << 20)  /* bytes of a request */
 #define RUNS_MAX    4096u       /* runs that have not ended, or are kept */
 #define ENDED_MAX   100u        /* runs that have ended and whose events are kept */
+#define ENDED_SIZE  (64u << 20) /* bytes of them */
+#define SHARE_MAX   256u        /* runs of one user that have not ended */
+#define SHARE_SIZE  (64u << 20) /* bytes of the bodies of one user's runs that wait */
 #define WAITING_MAX 100u        /* runs of one thread that wait for another one */
 #define LOG_MAX     (4u << 20)  /* bytes of the events of one run, roughly */
 #define UNSAVED_MAX (16u << 20) /* bytes of the events of one run while the store does not take them */
@@ -95,9 +99,12 @@ struct events {
     tn_value seen;   /* {id of a message: true} */
     tn_value inside; /* {the nodes around a nested run: true} that has reported messages */
     uint64_t made;   /* ids of messages */
+    bool missed;     /* events are lost: no deltas any more */
 };
 
 void events_take(struct events *events, tn_value event);
+/* Events before the next one are lost: from now on messages are sent whole, when their node has ended. */
+void events_missed(struct events *events);
 /* The end: the report of the run. */
 void events_end(struct events *events, tn_value report);
 void events_close(struct events *events);
@@ -109,6 +116,7 @@ struct langgraph {
     struct exchange *exchanges[256]; /* by the number of the request */
     struct run *runs;                /* the newest first */
     uint32_t count, ended;
+    uint64_t ended_size; /* bytes of those that have ended */
 };
 
 struct run;
@@ -209,9 +217,11 @@ struct run;
 
 /*
  * A run of `exchange->thread`, or without one. It starts at once, or when the runs of its thread before it have ended.
- * NULL: there are too many. Takes nothing.
+ * NULL: there are too many, which was answered. Takes nothing.
  */
 struct run *run_new(struct exchange *exchange, const struct run_options *options);
+/* False, and 429, if the user has too many runs that have not ended to start `more`. */
+bool run_check_share(struct exchange *exchange, uint64_t more);
 /* The run of the user that is known here, in `exchange->thread`; NULL if it is not. */
 struct run *run_find(struct exchange *exchange, const char *id);
 /*
@@ -235,8 +245,8 @@ void run_forget(struct run *run);
 void run_cancel(struct run *run);
 /* The client gets the events after this number. `with_start`: it has started the run. */
 void run_follow(struct run *run, struct exchange *exchange, int64_t after, bool with_start);
-/* The client gets the values of the end. */
-void run_wait(struct run *run, struct exchange *exchange);
+/* The client gets the values of the end. `with_start`: it has started the run. */
+void run_wait(struct run *run, struct exchange *exchange, bool with_start);
 /* Answers with the run as soon as it has started, or waits for another one. */
 void run_tell(struct run *run, struct exchange *exchange);
 /* The newest event; 0 if there is none. */

@@ -8,7 +8,10 @@ void run_free(struct run *run) {
     while (*link != run) link = &(*link)->next;
     *link = run->next;
     run->langgraph->count--;
-    if (run->ended) run->langgraph->ended--;
+    if (run->ended) {
+        run->langgraph->ended--;
+        run->langgraph->ended_size -= run->size;
+    }
     while (run->followers != NULL) follower_remove(run->followers);
     run_save_stop(run);
     if (run->due != 0) (void)tn.core->unpost(tn.host, run->due);
@@ -29,12 +32,31 @@ void runs_free(struct langgraph *langgraph) {
     while (langgraph->runs != NULL) run_free(langgraph->runs);
 }
 
-static void forget_old(struct langgraph *langgraph) {
+/* The oldest run that can be forgotten, or NULL. `keep` has just ended, and its caller still uses it. */
+static struct run *oldest_ended(const struct langgraph *langgraph, const struct run *keep) {
     struct run *oldest = NULL;
-    if (langgraph->ended <= ENDED_MAX) return;
     for (struct run *run = langgraph->runs; run != NULL; run = run->next)
-        if (run->ended && run->followers == NULL && run->save_call == 0 && run->save_retry == 0) oldest = run;
-    if (oldest != NULL) run_free(oldest);
+        if (run->ended && run != keep && run->followers == NULL && run->save_call == 0 && run->save_retry == 0)
+            oldest = run;
+    return oldest;
+}
+
+static void forget_old(struct langgraph *langgraph, const struct run *keep) {
+    while (langgraph->ended > ENDED_MAX || langgraph->ended_size > ENDED_SIZE) {
+        struct run *oldest = oldest_ended(langgraph, keep);
+        if (oldest == NULL) return;
+        run_free(oldest);
+    }
+}
+
+static void note_ended(struct run *run) {
+    run->ended = run->started = true;
+    tn_release(run->params);
+    tn_release(run->state);
+    run->params = run->state = NULL;
+    run->size += run->log_size + run_json_size(run->result);
+    run->langgraph->ended++;
+    run->langgraph->ended_size += run->size;
 }
 
 static bool same_thread(const struct run *run, const char *owner, const char *thread) {
@@ -57,9 +79,8 @@ void run_set_ended(struct run *run, const char *status) {
     run->status = names[0];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], status) == 0) run->status = names[i];
-    run->ended = run->started = true;
-    run->langgraph->ended++;
-    forget_old(run->langgraph);
+    note_ended(run);
+    forget_old(run->langgraph, run);
 }
 
 static void mark_ended(struct run *run, const char *status) {
@@ -68,15 +89,14 @@ static void mark_ended(struct run *run, const char *status) {
     struct langgraph *langgraph = run->langgraph;
     (void)snprintf(owner, sizeof owner, "%s", run->owner);
     (void)snprintf(thread, sizeof thread, "%s", run->thread);
-    run->ended = run->started = true;
-    langgraph->ended++;
+    note_ended(run);
     if (run->stopped)
         run->status = status; /* the memory keeps `running`: another process continues it */
     else
         run_set_status(run, status);
     run_pump(run);
     if (!stateless) begin_next(langgraph, owner, thread);
-    forget_old(langgraph);
+    forget_old(langgraph, run);
 }
 
 static void refuse_all(struct run *run, tn_value error) {
@@ -109,7 +129,8 @@ static void on_started(void *user, const char *run_id) {
 
 static void on_run_event(void *user, tn_value event, uint64_t seq, uint64_t missed) {
     struct run *run = user;
-    (void)seq, (void)missed;
+    (void)seq;
+    if (missed > 0) events_missed(&run->events);
     events_take(&run->events, event);
 }
 
@@ -268,6 +289,7 @@ struct run *run_make(struct exchange *exchange, const struct run_options *option
         run_free(run);
         return NULL;
     }
+    run->size = run_json_size(run->kwargs) + run_json_size(run->metadata);
     run->resumable = options->resumable && !run->stateless;
     time_text(tn.core->wall_ms(tn.host), run->created);
     run->events = (struct events){.modes = options->modes,
@@ -299,11 +321,20 @@ static void on_due(void *argument) {
 struct run *run_new(struct exchange *exchange, const struct run_options *options) {
     uint32_t waiting;
     bool busy = exchange->thread[0] != '\0' && run_active(exchange, &waiting) != NULL;
+    if (!run_check_share(exchange, 1)) return NULL;
     struct run *run = run_make(exchange, options, NULL);
-    if (run == NULL) return NULL;
+    if (run == NULL) {
+        refuse(exchange, 503, "the server has too many runs; try again later");
+        return NULL;
+    }
     run->delayed = options->delay_ms > 0;
+    if ((busy || run->delayed) && !run_check_size(exchange)) {
+        run_free(run);
+        return NULL;
+    }
     if (run->delayed && tn.core->post(tn.host, options->delay_ms, on_due, NULL, run, &run->due) != TN_OK) {
         run_free(run);
+        refuse(exchange, 503, "the server has too many timers; try again later");
         return NULL;
     }
     run_set_status(run, "pending");

@@ -45,7 +45,6 @@ static struct run *start(struct exchange *exchange, tn_value state) {
     struct run *run = run_new(exchange, &options);
     tn_release(params);
     tn_release(kwargs);
-    if (run == NULL) refuse(exchange, 503, "the server has too many runs; try again later");
     return run;
 }
 
@@ -55,7 +54,7 @@ static void answer_started(struct exchange *exchange, tn_value state) {
     if (exchange->how == HOW_STREAM)
         run_follow(run, exchange, -1, true);
     else if (exchange->how == HOW_WAIT)
-        run_wait(run, exchange);
+        run_wait(run, exchange, true);
     else
         run_tell(run, exchange);
 }
@@ -173,7 +172,8 @@ static void graph_then(struct exchange *exchange) {
 
 static void of_thread(struct exchange *exchange, enum how how) {
     exchange->how = (int)how;
-    if (thread_of_path(exchange) && check_run_request(exchange)) find_graph(exchange, graph_then);
+    if (thread_of_path(exchange) && check_run_request(exchange) && run_check_share(exchange, 1))
+        find_graph(exchange, graph_then);
 }
 
 void runs_create(struct exchange *exchange) { of_thread(exchange, HOW_CREATE); }
@@ -184,7 +184,7 @@ void runs_wait(struct exchange *exchange) { of_thread(exchange, HOW_WAIT); }
 
 static void stateless(struct exchange *exchange, enum how how) {
     exchange->how = (int)how;
-    if (!check_run_request(exchange)) return;
+    if (!check_run_request(exchange) || !run_check_share(exchange, 1)) return;
     if (is_set(tn_get(exchange->body, "command"))) {
         refuse(exchange, 422, "`command` needs a thread");
         return;
@@ -242,5 +242,5 @@ void runs_batch(struct exchange *exchange) {
         if (!check_run_request(exchange)) return;
     }
     exchange->how = HOW_BATCH;
-    find_graph(exchange, batch_then);
+    if (run_check_share(exchange, count)) find_graph(exchange, batch_then);
 }

@@ -114,7 +114,7 @@ static void on_state(struct exchange *exchange, bool ok, tn_value value) {
 
 static void join_then(struct exchange *exchange, struct run *run) {
     if (run != NULL && (!run_has_ended(run) || run_has_result(run)))
-        run_wait(run, exchange);
+        run_wait(run, exchange, false);
     else
         ask(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->thread), on_state);
 }
@@ -194,7 +194,7 @@ void run_stop(struct exchange *exchange) {
     } else if (run_has_ended(run)) {
         refuse(exchange, 409, "Run %s has ended already", param(exchange, "run"));
     } else if (wait != NULL && (strcmp(wait, "1") == 0 || strcmp(wait, "true") == 0)) {
-        run_wait(run, exchange);
+        run_wait(run, exchange, false);
         run_cancel(run);
     } else {
         run_cancel(run);

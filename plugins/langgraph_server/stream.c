@@ -155,7 +155,9 @@ void run_follow(struct run *run, struct exchange *exchange, int64_t after, bool 
     follow(run, exchange, FOLLOW, position, with_start);
 }
 
-void run_wait(struct run *run, struct exchange *exchange) { follow(run, exchange, WAIT, 0, true); }
+void run_wait(struct run *run, struct exchange *exchange, bool with_start) {
+    follow(run, exchange, WAIT, 0, with_start);
+}
 
 void run_tell(struct run *run, struct exchange *exchange) {
     if (run->serving == NULL) { /* it waits for another one */
@@ -167,13 +169,15 @@ void run_tell(struct run *run, struct exchange *exchange) {
 
 /* ---- Events ---- */
 
-uint64_t run_event_size(tn_value event) {
+uint64_t run_json_size(tn_value value) {
     uint64_t length = 0;
-    tn_value json = tn_to_json(event);
+    tn_value json = tn_to_json(value);
     (void)tn_chars(json, &length);
     tn_release(json);
-    return 200 + length;
+    return length;
 }
+
+uint64_t run_event_size(tn_value event) { return 200 + run_json_size(event); }
 
 static void log_trim(struct run *run) {
     if (run->resumable && run->log_size > UNSAVED_MAX) { /* the store takes nothing: clients get what was made */

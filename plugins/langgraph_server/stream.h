@@ -2,6 +2,7 @@
  * stream.h - a run that is known here, and the clients that follow it.
  *
  *     run_life.c      starts, ends and frees runs
+ *     run_share.c     what the runs of one user may take
  *     stream.c        their events, and the clients
  *     stream_saved.c  saves the events of resumable runs, before clients get them
  *     run_load.c      runs of an earlier process
@@ -31,6 +32,7 @@ struct run {
     char created[TIME_TEXT_SIZE], updated[TIME_TEXT_SIZE];
     char *owner, *assistant, *graph, *method, *strategy;
     tn_value params, metadata, kwargs;
+    uint64_t size; /* bytes of kwargs and metadata; when it has ended, also of the log and the result */
     const char *status;
     struct serving_run *serving; /* NULL: it waits for another one */
     struct events events;
@@ -58,6 +60,7 @@ struct run {
 
 void run_set_status(struct run *run, const char *status);
 void run_add_event(void *run, const char *name, tn_value data);
+uint64_t run_json_size(tn_value value); /* bytes; 0 for NULL */
 uint64_t run_event_size(tn_value event);
 void run_pump(struct run *run);
 void follower_remove(struct follower *follower);
@@ -72,6 +75,11 @@ void run_follow_host(struct run *run); /* the host runs it already */
 void run_set_ended(struct run *run, const char *status);
 void run_take_report(struct run *run, tn_value report);
 void run_free(struct run *run);
+
+/* ---- run_share.c ---- */
+
+/* After run_make of a run that waits: false, and 429, if those of the user have too many bytes. */
+bool run_check_size(struct exchange *exchange);
 
 /* ---- stream_saved.c ---- */
 

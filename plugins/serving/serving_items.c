@@ -52,7 +52,8 @@ static void note_finish(struct serving_items *items, const char *finish) {
 
 /* `done` is {finish_reason, usage}, or NULL. */
 static void end_message(struct serving_items *items, tn_value done, const char *node) {
-    if (done != NULL) note_finish(items, tn_get_text(done, "finish_reason", NULL));
+    const char *finish = tn_get_text(done, "finish_reason", NULL);
+    if (done != NULL && (finish != NULL || !items->missed)) note_finish(items, finish);
     if (items->text.length > 0) {
         tn_value text = tn_text_n(tn_text_chars(&items->text), items->text.length);
         items_note_sent(items, text);
@@ -193,6 +194,8 @@ static void stream_delta(struct serving_items *items, struct items_stream *strea
 }
 
 static void take_delta(struct serving_items *items, tn_value event) {
+    tn_value done = tn_get(tn_get(event, "delta"), "done");
+    if (items->missed && done != NULL) note_finish(items, tn_get_text(done, "finish_reason", NULL));
     if (items->missed) return;
     tn_value key = activation_key(event);
     struct items_stream *stream = stream_find(items, key);
@@ -274,6 +277,7 @@ void serving_items_event(struct serving_items *items, tn_value event) {
 
 void serving_items_missed(struct serving_items *items) {
     items->missed = true;
+    items->finish = NULL;
     reset_message(items, NULL);
     while (items->streams != NULL) stream_remove(items, items->streams);
 }

@@ -79,6 +79,7 @@ static void take(struct ag_events *events, struct serving_items *items, tn_value
         serving_items_end(items, value);
         return;
     }
+    if (tn_get(value, "missed") != NULL) serving_items_missed(items);
     ag_events_before(events, value);
     serving_items_event(items, value);
     ag_events_after(events, value);

@@ -173,6 +173,24 @@ def patches(rng):
     assert json.loads(output[-3]) == [{"op": "add", "path": "/a/-", "value": 3}] and output[-2:] == ["[]", "null"]
 
 
+def lost(lines):
+    """The run without its first delta: all texts come, and no piece of one follows."""
+    def texts(output):
+        made = {}
+        for event in map(json.loads, output.splitlines()):
+            if event["type"] == "TEXT_MESSAGE_CONTENT":
+                made[event["messageId"]] = made.get(event["messageId"], "") + event["delta"]
+        return sorted(made.values())
+
+    first, *events = map(json.loads, lines)
+    at = next(i for i, event in enumerate(events) if "content" in event.get("delta", {}))
+    events[at + 1]["missed"] = 1
+    output, client = check([json.dumps(event) for event in [first, *events[:at], *events[at + 1:]]])
+    whole, expected = check(lines)
+    assert texts(output) == texts(whole), output
+    assert client.state == expected.state
+
+
 def main():
     names = sorted([*HERE.glob("recorded/*.jsonl"), *(HERE.parent / "protocols" / "runs").glob("*.jsonl")])
     assert len(names) > 14
@@ -193,6 +211,8 @@ def main():
             except Exception:
                 print("\n".join(text))
                 raise
+    for name in ("tools", "parallel", "reasoning", "length"):
+        lost((HERE.parent / "protocols" / "runs" / f"{name}.jsonl").read_text().splitlines())
     patches(random.Random(1))
     print(f"{len(names)} runs")
 

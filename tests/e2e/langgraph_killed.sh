@@ -7,6 +7,7 @@ tests=$SOURCE/tests/protocols/langgraph
 printf 'store: {use: sqlite, path: ./store.db}\n' >tenon.yaml
 ada=$("$TENON" key create ada)
 serve() {
+    rm -f serve.err # the address of the host before must not be found
     "$TENON" serve --port 0 "$tests/ticks.yaml" >serve.out 2>serve.err </dev/null &
     host=$!
     servers+=("$host")

@@ -107,6 +107,7 @@ int main(void) {
         } else if (serving_is(tn_get(value, "type"), "result")) {
             end(&events, items, value);
         } else {
+            if (tn_get(value, "missed") != NULL) serving_items_missed(items);
             serving_items_event(items, value);
         }
         tn_release(value);

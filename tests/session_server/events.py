@@ -109,6 +109,19 @@ def sessions():
     drive([json.dumps({"session": wrong(copy.deepcopy(SESSION), rng), "interrupts": wrong([APPROVAL, QUESTION], rng)}) for _ in range(300)])
 
 
+def lost(lines):
+    """The run without its first delta: the answer is the same, and no piece of a message follows."""
+    first, *events = map(json.loads, lines)
+    at = next(i for i, event in enumerate(events) if "content" in event.get("delta", {}))
+    events[at + 1]["missed"] = 1
+    output = check([json.dumps(event) for event in [first, *events[:at], *events[at + 1:]]]).splitlines()
+    whole = [message["content"] for message in json.loads(output[-1])["response"]["messages"] if message["role"] == "assistant"]
+    assert output[-1] == check(lines).splitlines()[-1], output[-1]
+    for line in output[:-2]:
+        message = json.loads(line)["stream"]["message"]
+        assert message["role"] != "assistant" or message["content"] in whole, (message, whole)
+
+
 def main():
     names = sorted((HERE.parent / "protocols" / "runs").glob("*.jsonl"))
     assert len(names) > 10
@@ -127,6 +140,8 @@ def main():
             except Exception:
                 print("\n".join(text))
                 raise
+    for name in ("tools", "parallel", "length"):
+        lost((HERE.parent / "protocols" / "runs" / f"{name}.jsonl").read_text().splitlines())
     sessions()
     print(f"{len(names)} runs")
 

@@ -122,6 +122,45 @@ static void test_recorded_runs(void **state) {
     }
 }
 
+static void take_json(struct events *events, const char *json) {
+    tn_value event = tn_from_json(json, strlen(json));
+    assert_non_null(event);
+    events_take(events, event);
+    tn_release(event);
+}
+
+/* A message whose deltas are lost is sent whole, and the last `values` has the state of the end. */
+static void test_missed(void **state) {
+    (void)state;
+    int64_t before = blocks;
+    struct tn_text_buffer text = TN_TEXT_BUFFER(1 << 20);
+    struct events events = {.modes = MODE_VALUES | MODE_MESSAGES | MODE_TUPLE,
+                            .run_id = "run-1",
+                            .thread_id = "thread-1",
+                            .graph = "chat",
+                            .send = on_event,
+                            .user = &text};
+    take_json(&events, "{\"type\":\"messages\",\"step\":1,\"node\":\"a\",\"delta\":{\"content\":\"one \"}}");
+    assert_non_null(strstr(tn_text_chars(&text), "messages/partial"));
+    tn_text_clear(&text, 1 << 20);
+    events_missed(&events);
+    take_json(&events, "{\"type\":\"messages\",\"step\":1,\"node\":\"a\",\"delta\":{\"content\":\"three\"}}");
+    assert_int_equal(text.length, 0);
+    take_json(&events, "{\"type\":\"updates\",\"step\":1,\"node\":\"a\",\"writes\":{\"messages\":"
+                       "{\"type\":\"ai\",\"id\":\"m1\",\"content\":\"one two three\"}}}");
+    assert_non_null(strstr(tn_text_chars(&text), "{\"event\":\"messages/complete\""));
+    assert_non_null(strstr(tn_text_chars(&text), "{\"event\":\"messages\""));
+    assert_null(strstr(tn_text_chars(&text), "run--"));
+    tn_text_clear(&text, 1 << 20);
+    tn_value report = tn_build("{s:s, s:{s:i}}", "status", "done", "state", "n", 7);
+    events_end(&events, report);
+    assert_string_equal(tn_text_chars(&text), "{\"event\":\"values\",\"data\":{\"n\":7}}\n");
+    tn_release(report);
+    events_close(&events);
+    tn_text_free(&text);
+    assert_int_equal(blocks, before);
+}
+
 static void test_modes(void **state) {
     (void)state;
     struct tn_text_buffer text = TN_TEXT_BUFFER(1 << 20);
@@ -200,7 +239,8 @@ static void test_ids(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_recorded_runs), cmocka_unit_test(test_modes),
-                                       cmocka_unit_test(test_messages_in), cmocka_unit_test(test_ids)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_recorded_runs), cmocka_unit_test(test_missed),
+                                       cmocka_unit_test(test_modes), cmocka_unit_test(test_messages_in),
+                                       cmocka_unit_test(test_ids)};
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

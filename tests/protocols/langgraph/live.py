@@ -1,6 +1,8 @@
 """What no SDK does: langgraph/live.py URL KEY OTHER_KEY."""
 
 import json
+import socket
+import struct
 import sys
 import urllib.error
 import urllib.request
@@ -140,6 +142,51 @@ for body in ({}, {"status": "absent"}, {"run_ids": "x"}, {"run_ids": [NOWHERE] *
     expect(422, "POST", "/runs/cancel", body)
 expect(422, "POST", "/threads/search", {"ids": [NOWHERE] * 1001})
 expect(422, "POST", runs, {**hello, "after_seconds": -1})
+
+# Who joins a run and leaves does not cancel it; who has started it does.
+def leave(method, path, body=None):
+    """Sends a request, and resets its connection as soon as the server answers the next one."""
+    host, port = URL.removeprefix("http://").split(":")
+    connection, data = socket.create_connection((host, int(port))), json.dumps(body).encode() if body else b""
+    connection.sendall(f"{method} {path} HTTP/1.1\r\nHost: {host}:{port}\r\nx-api-key: {KEY}\r\ncontent-type: application/json\r\n"
+                       f"content-length: {len(data)}\r\n\r\n".encode() + data)
+    while not [run for run in expect(200, "GET", runs) if run["status"] == "running"]:
+        pass
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+first = expect(200, "POST", runs, {**slow, "on_disconnect": "cancel"})["run_id"]
+leave("GET", f"{runs}/{first}/join")
+for _ in range(3):
+    assert expect(200, "GET", f"{runs}/{first}")["status"] == "running"
+expect(202, "POST", f"{runs}/{first}/cancel")
+expect(200, "GET", f"{runs}/{first}/join")
+leave("POST", runs + "/wait", {**slow, "on_disconnect": "cancel"})
+while expect(200, "GET", runs)[0]["status"] == "running":
+    pass
+assert expect(200, "GET", runs)[0]["status"] == "interrupted"
+
+# What the runs of one user may take, also when they have ended: by bytes, then by number.
+kept = expect(200, "POST", runs, hello)["run_id"]
+expect(200, "GET", f"{runs}/{kept}/join")
+events = f"{runs}/{kept}/stream"
+assert "event: values" in call("GET", events, headers={"Last-Event-ID": "-1"})[2]
+large = {"assistant_id": "chat", "input": {"x": "y" * (15 << 20)}, "after_seconds": 3600}
+for status in (200, 200, 200, 200, 429):
+    expect(status, "POST", "/runs", large)
+expect(204, "POST", "/runs/cancel", {"status": "all"})
+assert "event: values" in call("GET", events, headers={"Last-Event-ID": "-1"})[2]
+expect(200, "POST", "/runs", large)
+expect(204, "POST", "/runs/cancel", {"status": "all"})
+assert call("GET", events, headers={"Last-Event-ID": "-1"})[::2] == (200, "")
+waits = {**hello, "after_seconds": 3600}
+for status, count in ((200, 100), (200, 100), (429, 57), (200, 56), (429, 1)):
+    expect(status, "POST", "/runs/batch", [waits] * count)
+expect(429, "POST", runs + "/wait", hello)
+expect(200, "POST", "/runs/wait", hello, key=OTHER)
+expect(204, "POST", "/runs/cancel", {"status": "all"})
+expect(200, "POST", runs + "/wait", hello)
 
 # Breakpoints, of this request only; `input: null` continues.
 steps = expect(200, "POST", "/threads", {})["thread_id"]
