@@ -59,15 +59,20 @@ static void note_ended(struct run *run) {
     run->langgraph->ended_size += run->size;
 }
 
-static bool same_thread(const struct run *run, const char *owner, const char *thread) {
-    return !run->stateless && !run->delayed && strcmp(run->thread, thread) == 0 && strcmp(run->owner, owner) == 0;
+static bool of_thread(const struct run *run, const char *owner, const char *thread) {
+    return !run->stateless && strcmp(run->thread, thread) == 0 && strcmp(run->owner, owner) == 0;
+}
+
+/* One of the runs that start one after the other. */
+static bool is_in_line(const struct run *run, const char *owner, const char *thread) {
+    return !run->delayed && !run->ended && of_thread(run, owner, thread);
 }
 
 /* A run of the thread has ended: the next one starts. */
 static void begin_next(struct langgraph *langgraph, const char *owner, const char *thread) {
     struct run *next = NULL;
     for (struct run *run = langgraph->runs; run != NULL; run = run->next) {
-        if (run->ended || !same_thread(run, owner, thread)) continue;
+        if (!is_in_line(run, owner, thread)) continue;
         if (run->serving != NULL) return;
         next = run;
     }
@@ -215,7 +220,7 @@ bool run_was_loaded(const struct run *run) { return run->loaded; }
 struct run *run_find(struct exchange *exchange, const char *id) {
     const char *owner = tn_get_text(tn_get(exchange->request, "caller"), "owner", "");
     for (struct run *run = exchange->langgraph->runs; run != NULL; run = run->next)
-        if (strcmp(run->id, id) == 0 && !run->unsaved && same_thread(run, owner, exchange->thread)) return run;
+        if (strcmp(run->id, id) == 0 && !run->unsaved && of_thread(run, owner, exchange->thread)) return run;
     return NULL;
 }
 
@@ -224,21 +229,29 @@ struct run *run_active(struct exchange *exchange, uint32_t *waiting) {
     struct run *active = NULL;
     *waiting = 0;
     for (struct run *run = exchange->langgraph->runs; run != NULL; run = run->next) {
-        if (run->ended || !same_thread(run, owner, exchange->thread)) continue;
+        if (!is_in_line(run, owner, exchange->thread)) continue;
         if (active == NULL) active = run;
         if (run->serving == NULL) ++*waiting;
     }
     return active;
 }
 
+static struct run *next_in_line(const struct exchange *exchange, const char *owner, bool begun) {
+    for (struct run *run = exchange->langgraph->runs; run != NULL; run = run->next)
+        if (is_in_line(run, owner, exchange->thread) && !run->cancelling && (run->serving != NULL) == begun) return run;
+    return NULL;
+}
+
 void runs_cancel(struct exchange *exchange, bool forget) {
     const char *owner = tn_get_text(tn_get(exchange->request, "caller"), "owner", "");
-    struct run *active;
-    uint32_t waiting;
-    for (struct run *run = exchange->langgraph->runs; run != NULL; run = run->next)
-        if (same_thread(run, owner, exchange->thread)) run->unsaved |= forget;
-    while ((active = run_active(exchange, &waiting)) != NULL && waiting > 0) run_cancel(active); /* the newest one */
-    if (active != NULL) run_cancel(active);
+    for (struct run *run = exchange->langgraph->runs; forget && run != NULL; run = run->next) {
+        if (!of_thread(run, owner, exchange->thread)) continue;
+        run->unsaved = true;
+        run->delayed = false; /* it is in line, and is cancelled with the others */
+    }
+    struct run *run; /* first those that wait, so that none of them begins */
+    while ((run = next_in_line(exchange, owner, false)) != NULL) run_cancel(run);
+    while ((run = next_in_line(exchange, owner, true)) != NULL) run_cancel(run);
 }
 
 /* The copies of the options; false if memory ran out. */

@@ -127,6 +127,17 @@ assert [each["status"] for each in expect(200, "GET", runs)] == ["success", "int
 later = expect(200, "POST", runs, {**hello, "after_seconds": 3600})
 assert later["status"] == "pending"
 expect(200, "POST", runs + "/wait", hello)
+assert expect(200, "GET", f"{runs}/{later['run_id']}")["status"] == "pending"
+late = expect(200, "POST", runs, {**slow, "after_seconds": 0.3})["run_id"]  # waits in line behind a newer run
+expect(200, "POST", runs, slow)
+expect(200, "POST", "/runs/wait", {**hello, "after_seconds": 0.4})  # begins after `late` could
+expect(200, "POST", runs + "/wait", {**hello, "multitask_strategy": "interrupt"})
+assert expect(200, "GET", f"{runs}/{late}")["status"] == "interrupted"
+unwanted = expect(200, "POST", runs, {**hello, "after_seconds": 3600})["run_id"]
+expect(409, "DELETE", f"{runs}/{unwanted}")
+expect(202, "POST", f"{runs}/{unwanted}/cancel")
+expect(409, "POST", f"{runs}/{unwanted}/cancel")
+assert expect(200, "GET", f"{runs}/{unwanted}")["status"] == "interrupted"
 active = [expect(200, "POST", runs, slow)["run_id"] for _ in range(2)]
 expect(404, "POST", "/runs/cancel", {"status": "all"}, key=OTHER)
 expect(404, "POST", "/runs/cancel", {"run_ids": active}, key=OTHER)
