@@ -210,7 +210,8 @@ static void on_started(void *user, const char *run_id) {
 
 static void on_run_event(void *user, tn_value event, uint64_t seq, uint64_t missed) {
     struct task *task = user;
-    (void)seq, (void)missed;
+    (void)seq;
+    if (missed > 0) serving_items_missed(task->items);
     serving_items_event(task->items, event);
 }
 
