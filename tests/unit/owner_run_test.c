@@ -207,8 +207,10 @@ static void parts_are_confined(void **state) {
     tn_value outcome =
         served_call_as(&users.served, users.served.client, "run/resume", value_set_take(params, "answers", answer));
     value_unref(thread);
-    assert_non_null(value_get(outcome, "result"));
-    served_settle(&users.served);
+    tn_value resumed = value_get(value_get(outcome, "result"), "run_id");
+    assert_non_null(resumed);
+    params = value_set_take(value_object(), "run_id", value_ref(resumed));
+    value_unref(served_call_as(&users.served, users.served.client, "run/wait", params));
     thread = call_as(&users, users.b, "thread/state", "{\"thread_id\":\"u\"}");
     assert_true(shows(thread, "memories") && !shows(thread, SECRET));
     value_unref(thread);

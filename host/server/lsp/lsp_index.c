@@ -18,6 +18,7 @@
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_world.h"
 #include "host/server/server.h"
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -149,6 +150,7 @@ static void job_take_file(struct index_job *job, const char *path, const struct 
     if (!file) {
         if (job->file_count >= LSP_INDEX_FILES_MAX) return;
         MEM_EXTEND(job->files, job->file_count);
+        assert(job->files);
         file = &job->files[job->file_count++];
         *file = (struct indexed_file){.path = mem_text(path), .size = -1};
         (void)names_add(&job->paths, file->path, strlen(file->path));
