@@ -161,7 +161,6 @@ void tasks_free(struct a2a *a2a);
 /* Forgets tasks, not `kept`, until this user can have so many bytes more, and if `kept` is NULL, one task more. False
  * if that is not enough. */
 bool tasks_make_room(struct a2a *a2a, const char *owner, const struct task *kept, uint64_t bytes);
-uint64_t value_size(tn_value value); /* bytes as JSON */
 /* Adds a message of the user to the history. */
 void task_add_message(struct task *task, tn_value message);
 /* Starts a run of the task. Takes `params`. False if memory runs out. */

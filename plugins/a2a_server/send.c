@@ -56,7 +56,7 @@ static bool add_push(struct exchange *exchange, struct task *task) {
 
 /* False, and the request is answered, if the message is too much for this user. */
 static bool has_room(struct exchange *exchange, const struct task *task) {
-    uint64_t bytes = value_size(tn_get(exchange->params, "message"));
+    uint64_t bytes = serving_json_size(tn_get(exchange->params, "message"));
     bool has = tasks_make_room(exchange->a2a, exchange->owner, task, bytes);
     if (!has) exchange_fail(exchange, A2A_LIMIT, TASKS_FULL);
     return has;

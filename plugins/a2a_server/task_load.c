@@ -61,7 +61,7 @@ static struct task *task_of(const struct load *load) {
     if (task == NULL || history == NULL) return task;
     tn_release(task->history);
     task->history = tn_retain(history);
-    task_count(task, value_size(history), 0);
+    task_count(task, serving_json_size(history), 0);
     return task;
 }
 

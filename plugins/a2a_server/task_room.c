@@ -7,14 +7,6 @@
 
 /* ---- How large a task is ---- */
 
-uint64_t value_size(tn_value value) {
-    tn_value json = tn_to_json(value);
-    uint64_t length = 0;
-    (void)tn_chars(json, &length);
-    tn_release(json);
-    return length;
-}
-
 void task_count(struct task *task, uint64_t added, uint64_t removed) {
     uint64_t bytes = task->bytes + added;
     bytes -= removed < bytes ? removed : bytes;

@@ -34,7 +34,7 @@ static void close_text(struct task *task) {
         tn_release(event);
     }
     (void)tn_append_take(&task->artifacts, artifact);
-    task_count(task, value_size(task->open), 0); /* the text was counted when it came */
+    task_count(task, serving_json_size(task->open), 0); /* the text was counted when it came */
     tn_release(task->open);
     task->open = NULL;
     tn_text_clear(&task->text, 1 << 16);
@@ -65,7 +65,7 @@ static void add_part(struct task *task, tn_value part) {
     (void)snprintf(id, sizeof id, "answer-%llu", (unsigned long long)++task->answers);
     tn_value artifact = tn_build("{s:s, s:[V]}", "artifactId", id, "parts", made);
     (void)tn_append_take(&task->artifacts, tn_retain(artifact));
-    task_count(task, value_size(artifact), 0);
+    task_count(task, serving_json_size(artifact), 0);
     send_artifact(task, artifact, false, NULL);
 }
 
@@ -97,7 +97,8 @@ static void add_written(struct task *task, tn_value written) {
     for (size_t i = 0; artifact != NULL && i < sizeof names / sizeof *names; i++)
         if (tn_get(written, names[i]) != NULL)
             artifact = tn_set_take(artifact, names[i], tn_retain(tn_get(written, names[i])));
-    task_count(task, value_size(artifact), known && !append ? value_size(tn.value->at(task->artifacts, at)) : 0);
+    task_count(task, serving_json_size(artifact),
+               known && !append ? serving_json_size(tn.value->at(task->artifacts, at)) : 0);
     kept = append ? artifact_joined(tn.value->at(task->artifacts, at), artifact) : tn_retain(artifact);
     tn_value items = tn_build("[V]", kept);
     if (items != NULL) (void)tn.value->splice(&task->artifacts, at, known ? 1 : 0, items);
@@ -155,7 +156,7 @@ static void ask(struct task *task) {
     tn_value data = tn_build("{s:V}", "interrupts", questions);
     set_message(task, agent_message(task, tn_text_chars(&text), data));
     if (task->message != NULL) (void)tn_append_take(&task->history, tn_retain(task->message));
-    task_count(task, value_size(task->message), 0);
+    task_count(task, serving_json_size(task->message), 0);
     tn_release(data);
     tn_text_free(&text);
     task_set_state(task, TASK_INPUT_REQUIRED);
@@ -301,7 +302,7 @@ void task_cancel(struct task *task) {
 void task_add_message(struct task *task, tn_value message) {
     tn_value kept = tn_set_take(tn_retain(message), "taskId", tn_text(task->id));
     if (kept != NULL) kept = tn_set_take(kept, "contextId", tn_text(task->context));
-    task_count(task, value_size(kept), 0);
+    task_count(task, serving_json_size(kept), 0);
     (void)tn_append_take(&task->history, kept);
 }
 

@@ -54,7 +54,7 @@ static void note_ended(struct run *run) {
     tn_release(run->params);
     tn_release(run->state);
     run->params = run->state = NULL;
-    run->size += run->log_size + run_json_size(run->result);
+    run->size += run->log_size + serving_json_size(run->result);
     run->langgraph->ended++;
     run->langgraph->ended_size += run->size;
 }
@@ -302,7 +302,7 @@ struct run *run_make(struct exchange *exchange, const struct run_options *option
         run_free(run);
         return NULL;
     }
-    run->size = run_json_size(run->kwargs) + run_json_size(run->metadata);
+    run->size = serving_json_size(run->kwargs) + serving_json_size(run->metadata);
     run->resumable = options->resumable && !run->stateless;
     time_text(tn.core->wall_ms(tn.host), run->created);
     run->events = (struct events){.modes = options->modes,

@@ -169,15 +169,7 @@ void run_tell(struct run *run, struct exchange *exchange) {
 
 /* ---- Events ---- */
 
-uint64_t run_json_size(tn_value value) {
-    uint64_t length = 0;
-    tn_value json = tn_to_json(value);
-    (void)tn_chars(json, &length);
-    tn_release(json);
-    return length;
-}
-
-uint64_t run_event_size(tn_value event) { return 200 + run_json_size(event); }
+uint64_t run_event_size(tn_value event) { return 200 + serving_json_size(event); }
 
 static void log_trim(struct run *run) {
     if (run->resumable && run->log_size > UNSAVED_MAX) { /* the store takes nothing: clients get what was made */

@@ -60,7 +60,6 @@ struct run {
 
 void run_set_status(struct run *run, const char *status);
 void run_add_event(void *run, const char *name, tn_value data);
-uint64_t run_json_size(tn_value value); /* bytes; 0 for NULL */
 uint64_t run_event_size(tn_value event);
 void run_pump(struct run *run);
 void follower_remove(struct follower *follower);

@@ -243,10 +243,7 @@ static uint64_t event_size(tn_value event) {
     uint64_t length = 0;
     const char *delta = tn_chars(tn_get(event, "delta"), &length);
     if (delta != NULL) return 512 + length;
-    tn_value json = tn_to_json(event);
-    (void)tn_chars(json, &length);
-    tn_release(json);
-    return 512 + length;
+    return 512 + serving_json_size(event);
 }
 
 static void log_add(struct response *response, int64_t size) {

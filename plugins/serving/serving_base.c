@@ -53,6 +53,14 @@ char *serving_text_copy(const char *text) {
     return copy;
 }
 
+uint64_t serving_json_size(tn_value value) {
+    uint64_t length = 0;
+    tn_value json = tn_to_json(value);
+    (void)tn_chars(json, &length);
+    tn_release(json);
+    return length;
+}
+
 bool serving_is(tn_value value, const char *text) {
     const char *chars = tn_chars(value, NULL);
     return chars != NULL && strcmp(chars, text) == 0;

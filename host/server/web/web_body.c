@@ -9,8 +9,8 @@
 #include <strings.h>
 
 static const char *content_type(const struct web_request *request) {
-    tn_value text = value_get(value_get(request->head, "headers"), "content-type");
-    return text && value_is(text, TN_STRING) ? value_chars(text, NULL) : "";
+    const char *type = web_header(request, "content-type");
+    return type ? type : "";
 }
 
 /* The media type without parameters, in lower case; cut if it is long. */

@@ -12,13 +12,13 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *header(const struct web_request *request, const char *name) {
+const char *web_header(const struct web_request *request, const char *name) {
     tn_value text = value_get(value_get(request->head, "headers"), name);
     return text && value_is(text, TN_STRING) ? value_chars(text, NULL) : NULL;
 }
 
-static const char *text_of(tn_value object, const char *member) {
-    tn_value text = value_get(object, member);
+const char *web_head_text(const struct web_request *request, const char *member) {
+    tn_value text = value_get(request->head, member);
     return text && value_is(text, TN_STRING) ? value_chars(text, NULL) : "";
 }
 
@@ -31,8 +31,8 @@ static const char *origin_answer(const struct web_request *request, const struct
 }
 
 static bool check_origin(struct web_request *request) {
-    const char *origin = header(request, "origin");
-    if (!origin || web_origin_is_own(origin, header(request, "host"))) return true;
+    const char *origin = web_header(request, "origin");
+    if (!origin || web_origin_is_own(origin, web_header(request, "host"))) return true;
     const char *answer = origin_answer(request, request->route, origin);
     if (answer) request->origin = mem_text(answer);
     if (!answer)
@@ -45,13 +45,13 @@ static bool check_origin(struct web_request *request) {
 
 /* False: a name that the server does not have, so perhaps one that a site has pointed here (DNS rebinding). */
 static bool host_is_known(const struct web_request *request, const struct web_route *route) {
-    const char *host = header(request, "host");
+    const char *host = web_header(request, "host");
     return route->any_host || (host && web_origin_allows_host(&request->web->origin, host));
 }
 
 /* The names that a page asks for; NULL if they are no names of headers. */
 static const char *asked_headers(const struct web_request *request) {
-    const char *names = header(request, "access-control-request-headers");
+    const char *names = web_header(request, "access-control-request-headers");
     bool valid = names && strlen(names) <= 2048 &&
                  strspn(names, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_., ") == strlen(names);
     return valid ? names : NULL;
@@ -59,14 +59,14 @@ static const char *asked_headers(const struct web_request *request) {
 
 static void answer_preflight(struct web_request *request, const struct web_path *path) {
     const struct web *web = request->web;
-    const char *origin = header(request, "origin"), *method = header(request, "access-control-request-method");
+    const char *origin = web_header(request, "origin"), *method = web_header(request, "access-control-request-method");
     const char *names = asked_headers(request);
     struct buffer allow;
     buffer_init(&allow, 256);
     const struct web_route *route = web_routes_find(&web->routes, method, path, &allow);
     bool asked = route && origin && host_is_known(request, route);
     const char *answer = asked ? origin_answer(request, route, origin) : NULL;
-    bool own = asked && web_origin_is_own(origin, header(request, "host"));
+    bool own = asked && web_origin_is_own(origin, web_header(request, "host"));
     if (answer || own) {
         tn_value headers = web_push_header(value_array(), "Access-Control-Allow-Methods", buffer_cstr(&allow));
         if (names) headers = web_push_header(headers, "Access-Control-Allow-Headers", names);
@@ -88,7 +88,7 @@ static void refuse_method(struct web_request *request, const struct web_path *pa
     struct web_refusal refusal = {.status = 405, .code = "METHOD_NOT_ALLOWED", .headers = {{"Allow", allow}}};
     char message[256];
     (void)snprintf(message, sizeof message, "the path has no method %.20s; it has %.150s",
-                   text_of(request->head, "method"), allow);
+                   web_head_text(request, "method"), allow);
     refusal.message = message;
     struct web_route *words = web_routes_nearest(&request->web->routes, path);
     if (words) request->route = web_route_ref(words);
@@ -99,7 +99,7 @@ static void refuse_path(struct web_request *request, const struct web_path *path
     struct web_route *words = web_routes_nearest(&request->web->routes, path);
     if (words) request->route = web_route_ref(words);
     web_refuse_format(request, 404, "NOT_FOUND", "this server has no path %.200s; GET / lists what it serves",
-                      text_of(request->head, "path"));
+                      web_head_text(request, "path"));
 }
 
 /* No route for OPTIONS: the methods of the path. */
@@ -108,12 +108,12 @@ static void answer_options(struct web_request *request, const char *allow) {
 }
 
 static bool find_route(struct web_request *request, const struct web_path *path) {
-    const char *method = text_of(request->head, "method");
+    const char *method = web_head_text(request, "method");
     bool options = strcmp(method, "OPTIONS") == 0;
     struct buffer allow;
     buffer_init(&allow, 256);
     struct web_route *route = web_routes_find(&request->web->routes, method, path, &allow);
-    if (options && header(request, "access-control-request-method"))
+    if (options && web_header(request, "access-control-request-method"))
         answer_preflight(request, path);
     else if (route)
         request->route = web_route_ref(route);
@@ -128,7 +128,7 @@ static bool find_route(struct web_request *request, const struct web_path *path)
 }
 
 static bool check_host(struct web_request *request) {
-    const char *host = header(request, "host");
+    const char *host = web_header(request, "host");
     if (host_is_known(request, request->route)) return true;
     web_refuse_format(
         request, 403, "HOST",
@@ -152,7 +152,7 @@ static bool check_room(struct web_request *request) {
 /* ---- The request as the plugin gets it ---- */
 
 static bool is_upgrade(const struct web_request *request) {
-    const char *upgrade = header(request, "upgrade");
+    const char *upgrade = web_header(request, "upgrade");
     return request->route->websocket && upgrade && strcasecmp(upgrade, "websocket") == 0;
 }
 
@@ -167,7 +167,7 @@ tn_value web_shown_headers(const struct web_request *request, bool keyless) {
 
 static void event_begin(struct web_request *request, const struct web_path *path, tn_value query) {
     static const char *const copied[] = {"method", "path", "address", "secure"};
-    const char *host = header(request, "host");
+    const char *host = web_header(request, "host");
     tn_value secure = value_get(request->head, "secure");
     tn_value event = value_set_take(value_object_reserve(14), "id", value_text(request->id));
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
@@ -190,7 +190,7 @@ static bool check_head(struct web_request *request, const struct web_path *path)
     tn_value query = NULL;
     if (!find_route(request, path) || !check_host(request) || !check_room(request) || !check_origin(request))
         return false;
-    if (!web_query_read(text_of(request->head, "query"), &query)) {
+    if (!web_query_read(web_head_text(request, "query"), &query)) {
         web_refuse_format(request, 400, "INVALID_INPUT",
                           "the query is malformed: expected NAME=TEXT&…, percent-encoded UTF-8, at most %u members",
                           WEB_QUERY_MAX);
@@ -215,9 +215,9 @@ bool web_request_check(struct web_request *request) {
     tn_value body = value_get(request->head, "body");
     if (body) (void)value_as_int(body, &length);
     request->length = length;
-    request->head_only = strcmp(text_of(request->head, "method"), "HEAD") == 0;
+    request->head_only = strcmp(web_head_text(request, "method"), "HEAD") == 0;
     web_socket_take_key(request);
-    bool valid = web_path_read(&path, text_of(request->head, "path"));
+    bool valid = web_path_read(&path, web_head_text(request, "path"));
     if (!valid)
         web_refuse_format(request, 400, "INVALID_INPUT",
                           "the path is malformed: expected percent-encoded UTF-8 without the segments . and ..");

@@ -137,7 +137,10 @@ bool web_request_check(struct web_request *request);
 void web_request_admit(struct web_request *request);
 /* web_key.c: sets `caller` of the event. False: it was refused, or an authenticator is asked. */
 bool web_check_key(struct web_request *request);
-/* web_check.c: the checks after web_check_key. */
+/* web_check.c: a header of the request, NULL without it; another member of its head, "" without it. Borrowed. */
+const char *web_header(const struct web_request *request, const char *name);
+const char *web_head_text(const struct web_request *request, const char *member);
+/* The checks after web_check_key. */
 bool web_check_rest(struct web_request *request);
 /* The headers for a plugin, a new reference; `keyless`: without those that have a key. */
 tn_value web_shown_headers(const struct web_request *request, bool keyless);

@@ -8,21 +8,11 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *header(const struct web_request *request, const char *name) {
-    tn_value text = value_get(value_get(request->head, "headers"), name);
-    return text && value_is(text, TN_STRING) ? value_chars(text, NULL) : NULL;
-}
-
-static const char *text_of(tn_value object, const char *member) {
-    tn_value text = value_get(object, member);
-    return text && value_is(text, TN_STRING) ? value_chars(text, NULL) : "";
-}
-
 /* ---- Texts of keys ---- */
 
 /* The text after "Bearer ", or NULL. */
 static const char *bearer(const struct web_request *request) {
-    const char *text = header(request, "authorization");
+    const char *text = web_header(request, "authorization");
     if (!text || strncasecmp(text, "bearer ", 7) != 0) return NULL;
     text += 7;
     return text + strspn(text, " ");
@@ -32,7 +22,7 @@ static const char *bearer(const struct web_request *request) {
 #define PLACES 3
 static void texts_of(const struct web_request *request, const char *texts[PLACES]) {
     texts[0] = bearer(request);
-    texts[1] = header(request, "x-api-key");
+    texts[1] = web_header(request, "x-api-key");
     texts[2] = request->socket_key;
 }
 
@@ -50,7 +40,7 @@ static const struct access_key *key_of(const struct web_request *request, bool *
 
 static void refuse_key(struct web_request *request, bool given) {
     struct web_refusal refusal = {.status = 401, .code = "UNAUTHORIZED"};
-    bool query = web_query_has_key(text_of(request->head, "query"));
+    bool query = web_query_has_key(web_head_text(request, "query"));
     refusal.headers[0][0] = "WWW-Authenticate";
     refusal.headers[0][1] = given ? "Bearer realm=\"tenon\", error=\"invalid_token\"" : "Bearer realm=\"tenon\"";
     refusal.message =
