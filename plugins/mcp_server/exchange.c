@@ -150,7 +150,7 @@ void exchange_leave_stream(struct exchange *exchange) { exchange_free(exchange);
 
 void exchange_cancel(struct exchange *exchange) {
     struct problem problem = {0};
-    bool of_task = exchange->task_id[0] != '\0' && !exchange->begins_task; /* which goes on */
+    bool of_task = exchange->task_id[0] != '\0' && !exchange->begins_task; /* which continues */
     if (exchange->run != NULL && !of_task) serving_run_cancel(exchange->run);
     if (exchange->asked > 0 && !of_task) call_abandon(exchange);
     (void)problem_set(&problem, 200, MCPS_INTERNAL, "the request was cancelled");

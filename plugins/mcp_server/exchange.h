@@ -48,7 +48,7 @@ struct exchange {
     uint64_t post, at;     /* post: it waits */
     bool begins_task;      /* until it is answered */
     bool holds_task, waits_for_task;
-    bool detached; /* it goes on when the client has gone */
+    bool detached; /* it continues when the client has gone */
     void (*with_task)(struct exchange *exchange);
     void (*with_result)(struct exchange *exchange, tn_value result, struct problem *problem);
     void (*step)(struct exchange *exchange, bool ok, tn_value value);

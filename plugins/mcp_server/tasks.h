@@ -62,7 +62,7 @@ tn_value task_resume_params(const struct exchange *exchange, tn_value answers);
 
 /* The result of a task, which names it. Takes it. */
 tn_value task_result_take(const struct exchange *exchange, tn_value result);
-/* tasks/result cannot go on: a question was declined, which ends the task, or could not be asked. */
+/* tasks/result cannot continue: a question was declined, which ends the task, or could not be asked. */
 void task_give_up(struct exchange *exchange, bool declined, const char *text);
 
 #endif
