@@ -1,6 +1,6 @@
 /*
- * plugin_wait.h - tries again, without blocking the loop, what has failed because plugins are adding components: servers
- * of MCP that list their tools, documents that are fetched, processes of isolated plugins that start.
+ * plugin_wait.h - tries again, without blocking the loop, what has failed because plugins are adding components:
+ * servers of MCP that list their tools, documents that are fetched, processes of isolated plugins that start.
  *
  *     plugin_wait_init(&wait, host, again);
  *     plugin_wait_defer_loads(&wait, true);

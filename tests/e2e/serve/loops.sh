@@ -161,7 +161,7 @@ from wire import *
 client = Client("s")
 runs = [client.call("run/start", {"document": "looks.yaml", "config": {"thread_id": "look %d" % number}})["run_id"] for number in range(6)]
 results = [client.call("run/wait", {"run_id": run}) for run in runs]
-print({result["status"] for result in results}, len({str(result["report"]["state"]["found"]) for result in results}),
+print({result["status"] for result in results}, len({str(result["report"].get("state", {}).get("found")) for result in results}),
       [result["report"]["error"]["message"] for result in results if "error" in result["report"]])
 PY
 printf 'store: {use: sqlite, path: ./kept-4.db}\nloops: 2\nplugins: {config: {tenon.mcp: {servers: {fake: {command: [python3, fake.py]}}}}}\n' >tenon.yaml
