@@ -70,6 +70,8 @@ int32_t server_start_schedule(struct server *server, struct error *error);
  * (server_continue.h). Call it when plugins can serve the clients of these runs.
  */
 void server_start_continue(struct server *server);
+/* From now on, until the server drains, the schedules of clients start runs (server_timetable.h). */
+void server_start_timetable(struct server *server);
 /*
  * Active runs end after their super-step; those with a thread can be continued later. Workers do the same, and their
  * Tasks return to the queue. No more runs and workers can start.
