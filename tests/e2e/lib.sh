@@ -201,4 +201,7 @@ tenon() {
 }
 prologue=$(dirname "$1")/prologue.sh
 [ ! -e "$prologue" ] || . "$prologue"
+# A command that fails ends the script. It may print nothing, so that only this line says which one it was.
+set -E
+trap 'echo "failed: $BASH_COMMAND (exit code $?, ${BASH_SOURCE[0]##*/}:$LINENO)" >&2' ERR
 . "$1"
