@@ -51,7 +51,7 @@ static const struct route {
     {"POST", "/threads/{thread}/runs", "run", BODY, runs_create},
     {"POST", "/threads/{thread}/runs/stream", "run", BODY, runs_stream},
     {"POST", "/threads/{thread}/runs/wait", "run", BODY, runs_wait},
-    {"POST", "/threads/{thread}/runs/crons", "run", BODY, crons_refuse},
+    {"POST", "/threads/{thread}/runs/crons", "run", BODY, crons_create_for_thread},
     {"GET", "/threads/{thread}/runs/{run}", "read", NOBODY, run_get},
     {"DELETE", "/threads/{thread}/runs/{run}", "run", ANY, run_remove},
     {"GET", "/threads/{thread}/runs/{run}/join", "read", NOBODY, run_join},
@@ -62,12 +62,12 @@ static const struct route {
     {"POST", "/runs/wait", "run", BODY, stateless_wait},
     {"POST", "/runs/batch", "run", BODY, runs_batch},
     {"POST", "/runs/cancel", "run", BODY, runs_stop},
-    {"POST", "/runs/crons", "run", BODY, crons_refuse},
-    {"POST", "/runs/crons/search", "read", ANY, crons_refuse},
-    {"POST", "/runs/crons/count", "read", ANY, crons_refuse},
-    {"GET", "/runs/crons/{cron}", "read", NOBODY, crons_refuse},
-    {"PATCH", "/runs/crons/{cron}", "run", BODY, crons_refuse},
-    {"DELETE", "/runs/crons/{cron}", "run", ANY, crons_refuse},
+    {"POST", "/runs/crons", "run", BODY, crons_create},
+    {"POST", "/runs/crons/search", "read", ANY, crons_search},
+    {"POST", "/runs/crons/count", "read", ANY, crons_count},
+    {"GET", "/runs/crons/{cron}", "read", NOBODY, cron_get},
+    {"PATCH", "/runs/crons/{cron}", "run", BODY, cron_patch},
+    {"DELETE", "/runs/crons/{cron}", "run", ANY, cron_delete},
     {"PUT", "/store/items", "run", BODY, store_put},
     {"GET", "/store/items", "read", NOBODY, store_get},
     {"DELETE", "/store/items", "run", BODY, store_delete},
@@ -146,11 +146,7 @@ void ok(struct exchange *exchange) { reply(exchange, 200, tn_build("{s:b}", "ok"
 void info(struct exchange *exchange) {
     reply(exchange, 200,
           tn_build("{s:s, s:s, s:{s:b, s:b, s:b}}", "version", "0.1.0", "server", "tenon", "flags", "assistants", 1,
-                   "crons", 0, "langsmith", 0));
-}
-
-void crons_refuse(struct exchange *exchange) {
-    refuse(exchange, 501, "this server has no crons; the operator writes schedules in tenon.yaml (`schedules`)");
+                   "crons", 1, "langsmith", 0));
 }
 
 /* ---- Exchanges ---- */
@@ -245,8 +241,9 @@ static int32_t TN_ABI init(void *self, tn_value config) {
         const struct route *route = &routes[i];
         int32_t status = serving_route(&langgraph->serving, route->method, route->path, route->scope, route->more,
                                        on_request, (void *)(uintptr_t)route);
-        if (status == TN_UNSUPPORTED) break; /* the host serves nothing */
+        if (status == TN_UNSUPPORTED) return TN_OK; /* the host serves nothing */
     }
+    crons_open(langgraph);
     return TN_OK;
 }
 
@@ -261,6 +258,7 @@ static void TN_ABI deinit(void *self) {
             if (exchange->on_event != NULL) exchange->on_event(exchange, TN_SERVER_CLOSED);
             exchange_free(exchange);
         }
+    crons_close(langgraph);
     runs_free(langgraph);
     langgraph_state = NULL;
     serving_free(langgraph);

@@ -1,5 +1,5 @@
 # The API of LangGraph's Agent Server over graphs: what no SDK does. langgraph_clients.sh has the SDKs.
-for plugin in serve langgraph_server sqlite; do
+for plugin in serve langgraph_server rest_server sqlite; do
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
 done
 command -v python3 >/dev/null || skips "python3 is not installed"
@@ -19,6 +19,7 @@ address=$(grep -ho 'http://[0-9.:]*' serve.err | head -n 1)
 checked() { timeout 120 "$@" >"$work/out" 2>"$work/err" || { tail -n 5 serve.err >&2; fails "$*"; }; }
 
 checked python3 "$tests/langgraph/live.py" "$address" "$ada" "$bob"
+checked python3 "$tests/langgraph/crons.py" "$address" "$ada" "$bob"
 kill -TERM "$host"
 expect_ended "$host" "the server did not end after SIGTERM"
 grep -qE 'Sanitizer|runtime error:' serve.err && fails "a sanitizer reported an error: $(grep -E 'Sanitizer|runtime' serve.err)"
