@@ -76,6 +76,9 @@ int32_t server_start_schedule(struct server *server, struct error *error) {
 }
 void server_start_continue(struct server *server) { server_continue_start(server->continues); }
 void server_start_timetable(struct server *server) { server_timetable_start(server->timetable); }
+void server_set_starter(struct server *server, const struct server_starter *starter) {
+    server_timetable_set_starter(server->timetable, starter);
+}
 struct server_timetable *server_timetable_of(const struct server *server) {
     return server->timetable;
 }

@@ -6,7 +6,7 @@
  * the limits of `serve: {limits}` are checked.
  */
 #include "host/plugin/call/owner.h"
-#include "host/server/server_internal.h"
+#include "host/server/server.h"
 #include "host/server/server_timetable.h"
 #include "host/server/web/web_internal.h"
 #include <string.h>
@@ -31,5 +31,5 @@ static void starter_started(void *user, const char *key, const char *owner, tn_v
 
 void web_set_starter(struct web *web, bool on) {
     const struct server_starter starter = {starter_check, starter_started, web};
-    server_timetable_set_starter(server_timetable_of(web->server), on ? &starter : NULL);
+    server_set_starter(web->server, on ? &starter : NULL);
 }

@@ -129,9 +129,15 @@ expect(404, "GET", f"/threads/{thread}/runs/{run_id}", key=OTHER)
 
 # A new thread for each run, which is kept; and runs that are not saved.
 kept = expect(200, "POST", "/runs/crons", {**DAILY, "on_run_completed": "keep", "metadata": {"keeps": True}})
+
+
+def idle():
+    return expect(200, "POST", "/threads/search", {"limit": 100, "status": "idle"})
+
+
+known = {one["thread_id"] for one in idle()}
 run_id, error = fire(kept)
-made = until(lambda: [one for one in expect(200, "POST", "/threads/search", {"limit": 100, "status": "idle"})
-                      if one["metadata"].get("assistant_id") == kept["assistant_id"] and one["thread_id"] != thread], "no thread")
+made = until(lambda: [one for one in idle() if one["thread_id"] not in known and one["values"]], "no thread")
 assert error is None and len(made) == 1 and made[0]["metadata"]["graph_id"] == "chat", (error, made)
 listed = until(lambda: expect(200, "GET", f"/threads/{made[0]['thread_id']}/runs"), "no run")
 assert [one["run_id"] for one in listed] == [run_id] and listed[0]["metadata"]["keeps"], listed
