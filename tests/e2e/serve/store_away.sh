@@ -5,29 +5,15 @@ for plugin in serve openai_server ai_sdk sqlite; do
 done
 command -v python3 >/dev/null || skips "python3 is not installed"
 sed "s/delay_ms: 20/delay_ms: 40/" "$SOURCE/tests/e2e/ai_sdk/graphs/two.yaml" >two.yaml
-web_start() { # the host uses tenon.yaml: $host, $web
-    : >web.err
-    "$TENON" serve two.yaml >web.out 2>web.err </dev/null &
-    host=$!
-    servers+=("$host")
-    wait_until eval "grep -qs ' serves ' web.err || ! kill -0 $host"
-    kill -0 "$host" || { cat web.err >&2; fails "the host did not start"; }
-    web=$(grep -o 'http://[0-9.:]*' web.err | head -n 1)
-}
-web_stop() {
-    kill -TERM "$host"
-    expect_ended "$host" "the host did not end"
-    grep -qE 'Sanitizer|runtime error:' web.err && { cat web.err >&2; fails "a sanitizer reported an error"; }
-    return 0
-}
+web_start() { serve_start web two.yaml; } # it uses tenon.yaml
 client() { last="store_away.py $*" && python3 "$SOURCE/tests/serve/store_away.py" "$@" >"$work/out" 2>"$work/err" || { code=$? && cat web.err >&2 && fails "store_away.py $*"; }; }
 
 # ---- A file that another process locks ----
 printf 'store: {use: sqlite, path: runs.db, busy_ms: 300}\nserve: {port: 0, log: false}\n' >tenon.yaml
 key=$(tenon key create ada)
 web_start
-client "$web" "$key" locked runs.db
-web_stop
+client "$address" "$key" locked runs.db
+serve_stop
 
 # ---- A full disk, with the access log on it ----
 disk=$work/disk
@@ -37,9 +23,9 @@ if mount -t tmpfs -o size=4m tmpfs "$disk" 2>/dev/null; then
     printf 'store: {use: sqlite, path: %s}\nserve: {port: 0, log: %s}\n' "$disk/runs.db" "$disk/access.jsonl" >tenon.yaml
     key=$(tenon key create ada)
     web_start
-    client "$web" "$key" full "$disk"
+    client "$address" "$key" full "$disk"
     wait_until grep -q '"path":"/v1/models/two"' "$disk/access.jsonl" # it is written again
-    web_stop
+    serve_stop
 fi
 
 # ---- PostgreSQL, to which there is no connection ----
@@ -57,9 +43,9 @@ chmod +x gone
 printf 'store: {use: postgres, url: "host=%s dbname=tenon user=tenon", schema: %s, timeout_ms: 700, reconnect_ms: 300}\nserve: {port: 0, log: false}\n' "$PWD/proxy" "away_$$" >tenon.yaml
 key=$(tenon key create ada)
 web_start
-python3 "$SOURCE/tests/serve/store_away.py" "$web" "$key" command ./gone >client.out 2>client.err &
+python3 "$SOURCE/tests/serve/store_away.py" "$address" "$key" command ./gone >client.out 2>client.err &
 client=$!
 wait_until eval "test -e back || ! kill -0 $client"
 proxy_start
-wait "$client" || { cat client.err web.err >&2; fails "store_away.py $web command"; }
-web_stop
+wait "$client" || { cat client.err web.err >&2; fails "store_away.py $address command"; }
+serve_stop
