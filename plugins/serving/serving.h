@@ -124,6 +124,10 @@ int32_t serving_error_status(tn_value error);
 
 /* ---- Calls of methods ---- */
 
+/* As a caller: the plugin itself, with the rights that its manifest declares, for what no request has asked. Ids and
+ * namespaces of users have their prefix. */
+#define SERVING_PLUGIN UINT64_MAX
+
 /*
  * Calls a method for the user. Takes `params`. The handler is called once, unless the call is cancelled; it is also
  * called, later, if the call could not be made. *number (may be NULL) is for serving_cancel; 0: out of memory.
