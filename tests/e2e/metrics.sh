@@ -46,7 +46,7 @@ address=$(grep -o 'http://[0-9.:]*' web.err | head -n 1)
 [ -n "$address" ] || { cat web.err >&2; fails "the host did not start"; }
 strict=python3
 pip_install opentelemetry opentelemetry-proto==1.38.0 && strict=$python # without a network, the JSON is only read as JSON
-run "$strict" "$SOURCE/tests/metrics/live.py" "$address" "$peers" "$admin" "$prometheus" "$ada"
+run "$strict" "$SOURCE/tests/metrics/live.py" "$address" "$peers" "$admin" "$prometheus" "$ada" "$SOURCE/plugins/metrics/README.md"
 expect_code 0
 if command -v promtool >/dev/null; then
     run promtool check metrics <metrics.txt

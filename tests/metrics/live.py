@@ -1,4 +1,4 @@
-"""live.py ADDRESS PEERS ADMIN PROMETHEUS ADA: runs of the graph `look` (tests/e2e/metrics.sh), and what each side sees of them.
+"""live.py ADDRESS PEERS ADMIN PROMETHEUS ADA README: runs of the graph `look` (tests/e2e/metrics.sh), and what each side sees of them.
 With the packages of opentelemetry-proto, bodies for the collector are read by its JSON parser, which accepts no unknown member.
 """
 import base64
@@ -8,7 +8,7 @@ import re
 import sys
 import time
 
-ADDRESS, PEERS, ADMIN, PROMETHEUS, ADA = sys.argv[1:]
+ADDRESS, PEERS, ADMIN, PROMETHEUS, ADA, README = sys.argv[1:]
 MARKER = "marigold-5521"  # in every message of a user
 REMOTE = "b7ad6b7169203331"
 
@@ -90,11 +90,16 @@ def check_tree(trace, parent):
     (run,) = named(trace, "invoke_workflow look")
     assert parent_of(trace, run) is request
     (agent,) = named(trace, "invoke_agent assist")
-    assert parent_of(trace, agent) is run
+    (step,) = named(trace, "step look")
+    assert parent_of(trace, agent) is step and parent_of(trace, step) is run
+    assert attributes(step)["tenon.step"] == 1 and attributes(step)["tenon.nodes"] == 1 and step["kind"] == 1, step
+    inner = [span for span in trace.values() if span["name"].startswith("step ") and span is not step]
+    assert inner and all(parent_of(trace, span) is agent for span in inner), inner
     models = named(trace, "chat gpt-test")
     assert len(models) == 2 and all(span["kind"] == 3 for span in models), models
     (tool,) = named(trace, "execute_tool fake.look")
     assert parent_of(trace, tool)["name"] == "node tools" and parent_of(trace, models[0])["name"] == "node agent", tool
+    assert all(parent_of(trace, span) in inner for span in trace.values() if span["name"].startswith("node ")), inner
     for span in trace.values():
         assert set(span) <= {"traceId", "spanId", "parentSpanId", "traceState", "name", "kind", "startTimeUnixNano", "endTimeUnixNano", "attributes", "status"}
         outer = parent_of(trace, span)
@@ -193,6 +198,18 @@ def read_text(text):
     return values
 
 
+def check_readme(text):
+    """The README has what `host/metrics` reports; metrics_test compares the other table."""
+    helps = dict(re.findall("^# HELP (\\S+) (.*)$", text, re.M))
+    served = {(name, kind, helps[name]) for name, kind in re.findall("^# TYPE (\\S+) (.*)$", text, re.M)}
+    with open(README) as file:
+        tables = file.read().split("\n| metric | type | ")[1:]
+    listed = [{tuple(row.replace("`", "").split(" | ")) for row in re.findall(r"^\| (`tenon_.*) \|$", table.split("\n\n")[0], re.M)}
+              for table in tables]
+    families, measured = ({(row[0], row[1], row[-1]) for row in table} for table in listed)
+    assert served - families == measured, (served - families) ^ measured
+
+
 def check_prometheus(looks, errors):
     assert call(ADDRESS, "GET", "/metrics")[0] == 401
     status, text, _ = call(ADDRESS, "GET", "/metrics", ADA)
@@ -200,6 +217,7 @@ def check_prometheus(looks, errors):
     status, text, response = call(ADDRESS, "GET", "/metrics", PROMETHEUS)
     assert status == 200 and response.getheader("content-type").startswith("text/plain; version=0.0.4"), (status, text)
     values = read_text(text)
+    check_readme(text)
     model = 'model="openai:gpt-test",operation="chat"'
     expected = {
         ("tenon_runs_total", 'graph="look",status="done"'): looks, ("tenon_runs_total", 'graph="error",status="failed"'): errors,
