@@ -20,9 +20,9 @@ tn_value work_trace_metadata_take(const struct work_trace *trace, const struct l
 }
 
 static const char *outcome_of(const struct work_item *item) {
-    static const char *const outcomes[] = {[WORK_DONE] = "done",           [WORK_FAILED] = "failed",
-                                           [WORK_RETRIED] = "failed",      [WORK_WAITING] = "interrupted",
-                                           [WORK_RELEASED] = "stopped",    [WORK_LOST] = "failed"};
+    static const char *const outcomes[] = {
+        [WORK_DONE] = "done",           [WORK_FAILED] = "failed",    [WORK_RETRIED] = "failed",
+        [WORK_WAITING] = "interrupted", [WORK_RELEASED] = "stopped", [WORK_LOST] = "failed"};
     return outcomes[work_item_outcome(item)];
 }
 

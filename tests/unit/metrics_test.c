@@ -124,8 +124,7 @@ static void histograms_are_cumulative(void **state) {
 }
 
 static void write_names(struct tn_text_buffer *out, const char *const *names) {
-    for (uint32_t i = 0; names[i] != NULL; i++)
-        (void)tn_text_append_format(out, "%s`%s`", i > 0 ? ", " : "", names[i]);
+    for (uint32_t i = 0; names[i] != NULL; i++) (void)tn_text_append_format(out, "%s`%s`", i > 0 ? ", " : "", names[i]);
 }
 
 /* The README has this table; a family that is added, or changes, fails here. */
