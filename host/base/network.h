@@ -1,8 +1,8 @@
 /*
  * network.h - addresses of IPv4 and IPv6 as texts, and the networks that contain them.
  *
- * An address has 16 bytes; one of IPv4 is ::ffff:a.b.c.d, so its two texts are the same address. A network of one family
- * contains no address of the other.
+ * An address has 16 bytes; one of IPv4 is ::ffff:a.b.c.d, so its two texts are the same address. A network of one
+ * family contains no address of the other.
  *
  *     struct network network;
  *     network_read("10.0.0.0/8", 10, &network);
@@ -28,7 +28,8 @@ struct network {
     unsigned prefix; /* bits of `bytes` that count */
 };
 
-/* "192.0.2.1", "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:80". False: none of them, or with a zone. */
+/* "192.0.2.1", "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:80". False: none of them, or with a zone.
+ */
 bool network_read_address(const char *text, size_t length, struct network_address *out);
 /* In brackets if it is of IPv6; with the port if it has one. */
 void network_write_address(const struct network_address *address, char out[NETWORK_TEXT]);

@@ -1,6 +1,6 @@
 /*
- * web_proxy_test.c - trusted proxies: addresses and networks, the client that X-Forwarded-For names, hostile headers, and
- * the limit of one client.
+ * web_proxy_test.c - trusted proxies: addresses and networks, the client that X-Forwarded-For names, hostile headers,
+ * and the limit of one client.
  */
 #include "tests/unit/web_fixture.h"
 
@@ -15,10 +15,30 @@ static void addresses(void **state) {
         {"[2001:db8::1]:0", "[2001:db8::1]:0"},
     };
     static const char *const wrong[] = {
-        "",          "unknown",       "_hidden",     "192.0.2",       "192.0.2.1:",  "192.0.2.1:65536",   "192.0.2.1:1x",
-        "192.0.2.1:-1", "010.0.0.1",  "0x7f.1",      "192.0.2.1:000001", "fe80::1%eth0", "[fe80::1%25eth0]", "[::1",
-        "[::1]x",    "[::1]:",        "[192.0.2.1]", "::1]:80",       ":80",         "\"192.0.2.1\"",     "1:2:3:4:5:6:7:8:9",
-        "[]",        "192.0.2.1\n",   "192.0.2.1 ",
+        "",
+        "unknown",
+        "_hidden",
+        "192.0.2",
+        "192.0.2.1:",
+        "192.0.2.1:65536",
+        "192.0.2.1:1x",
+        "192.0.2.1:-1",
+        "010.0.0.1",
+        "0x7f.1",
+        "192.0.2.1:000001",
+        "fe80::1%eth0",
+        "[fe80::1%25eth0]",
+        "[::1",
+        "[::1]x",
+        "[::1]:",
+        "[192.0.2.1]",
+        "::1]:80",
+        ":80",
+        "\"192.0.2.1\"",
+        "1:2:3:4:5:6:7:8:9",
+        "[]",
+        "192.0.2.1\n",
+        "192.0.2.1 ",
         "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0001"};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -46,8 +66,9 @@ static void networks(void **state) {
                 {"::1", "::1", "::2"},
                 {"2001:db8::/33", "2001:db8:7fff::1", "2001:db8:8000::1"},
                 {"::ffff:10.0.0.0/104", "10.1.1.1", "11.1.1.1"}};
-    static const char *const wrong[] = {"",     "/8",     "10.0.0.0/",   "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/8/8",
-                                        "::/129", "10/8", "fe80::%1/64", "[::1]",       "10.0.0.1:80", "10.0.0.0/000008"};
+    static const char *const wrong[] = {
+        "",       "/8",   "10.0.0.0/",   "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/8/8",
+        "::/129", "10/8", "fe80::%1/64", "[::1]",       "10.0.0.1:80", "10.0.0.0/000008"};
     struct network network;
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -129,9 +150,10 @@ static void schemes(void **state) {
     static const struct {
         const char *peer, *scheme;
         bool secure;
-    } rows[] = {{"127.0.0.1:1", "https", true},       {"127.0.0.1:1", "HTTPS", true},  {"127.0.0.1:1", "http", false},
-                {"127.0.0.1:1", "http, https", true}, {"127.0.0.1:1", "https,", true}, {"127.0.0.1:1", "https, http", false},
-                {"127.0.0.1:1", "wss", false},        {"127.0.0.1:1", "httpsx", false}, {"127.0.0.2:1", "https", false}};
+    } rows[] = {
+        {"127.0.0.1:1", "https", true},       {"127.0.0.1:1", "HTTPS", true},   {"127.0.0.1:1", "http", false},
+        {"127.0.0.1:1", "http, https", true}, {"127.0.0.1:1", "https,", true},  {"127.0.0.1:1", "https, http", false},
+        {"127.0.0.1:1", "wss", false},        {"127.0.0.1:1", "httpsx", false}, {"127.0.0.2:1", "https", false}};
     struct web_proxies proxies;
     (void)state;
     open_proxies(&proxies, "[\"127.0.0.1\"]");

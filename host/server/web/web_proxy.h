@@ -2,13 +2,13 @@
  * web_proxy.h - the clients behind trusted proxies (`serve: {trusted_proxies}`): their addresses, and how many requests
  * each has open.
  *
- * If the peer of a request is a trusted proxy, the client is the right-most address of `X-Forwarded-For` that is not one
- * of them, or else the left-most one. What is left of it comes from the client, which can write there what it likes. A
- * text that is no address ends the search, and so do WEB_PROXIES_MAX addresses: then the client is the last one that was
- * read. `Forwarded` is not read. The headers of every other peer have no effect.
+ * If the peer of a request is a trusted proxy, the client is the right-most address of `X-Forwarded-For` that is not
+ * one of them, or else the left-most one. What is left of it comes from the client, which can write there what it
+ * likes. A text that is no address ends the search, and so do WEB_PROXIES_MAX addresses: then the client is the last
+ * one that was read. `Forwarded` is not read. The headers of every other peer have no effect.
  *
- * The provider limits the connections of an address. It cannot see the clients of a proxy, so their requests are counted
- * here.
+ * The provider limits the connections of an address. It cannot see the clients of a proxy, so their requests are
+ * counted here.
  *
  *     web_proxies_init(&proxies, value_get(config, "trusted_proxies"));
  *     struct web_client *client = web_proxies_open(&proxies, &head);        // replaces `address` and `secure` of it
