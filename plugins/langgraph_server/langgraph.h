@@ -113,8 +113,8 @@ void events_close(struct events *events);
 
 struct langgraph {
     struct serving serving;
-    struct exchange *exchanges[256]; /* by the number of the request */
-    struct run *runs;                /* the newest first */
+    struct serving_exchanges exchanges;
+    struct run *runs; /* the newest first */
     uint32_t count, ended;
     uint64_t ended_size; /* bytes of those that have ended */
 };
@@ -124,10 +124,9 @@ typedef void step(struct exchange *exchange, bool ok, tn_value value);
 
 /* A request of a client, from its first event to CLOSED. */
 struct exchange {
-    struct exchange *next;
+    SERVING_EXCHANGE;
     struct langgraph *langgraph;
-    uint64_t number, caller;
-    tn_value request, body;
+    tn_value body;
     uint64_t call; /* that is open */
     step *then;    /* what it continues with */
     struct serving_lookup *lookup;

@@ -13,6 +13,12 @@
 #                        starts it, kills it when FILE has process ids, and fails unless these processes end too
 #   server_start PORT_FILE PROGRAM [ARGUMENT…]
 #                        starts a server of tests/e2e in the background; $port is its port
+#   serve_start NAME ARGUMENT…
+#                        starts `tenon serve ARGUMENT…` in the background, and waits until clients can use it. $host is its
+#                        process, NAME.out and NAME.err are its output, $address is its address (http://…), if it has one. It
+#                        may have the name of a host that has ended. For another host, set host to its process
+#   serve_stop [SIGNAL]  ends $host (TERM); $code is its exit status. Fails if a sanitizer has reported something
+#   serve_failed         prints the end of the log of $host: for messages of a test that fails
 #   server_wait FILE     waits until the server that was started last, $!, has written FILE
 #   reserve_port         $port is a port for a program that cannot choose one itself: until servers_stop, the system gives it to
 #                        no other program
@@ -109,6 +115,33 @@ server_wait() {
         sleep 0.05
     done
 }
+declare -A serve_logs=()
+# The log of a host before it is removed first: what waits for the new host must not find the address of the old one.
+serve_start() {
+    local name=$1 begins=' serves '
+    case " $* " in *' --port '*) ;; *' --socket '*) begins='listening on' ;; esac
+    rm -f "$name.out" "$name.err"
+    # The shell ignores SIGINT in programs that it starts in the background.
+    env --default-signal=INT "$TENON" serve "${@:2}" >"$name.out" 2>"$name.err" </dev/null &
+    host=$!
+    serve_logs[$host]=$name.err
+    servers+=("$host")
+    last="tenon serve ${*:2}"
+    wait_until serve_has_begun "$begins"
+    address=$(sed -n 's|^tenon: \(https\{0,1\}://[^ ]*\) serves .*|\1|p' "${serve_logs[$host]}")
+}
+serve_has_begun() {
+    kill -0 "$host" 2>/dev/null || { serve_failed; fails "the host did not start"; }
+    grep -qsF -- "$1" "${serve_logs[$host]}"
+}
+serve_failed() { tail -n 20 "${serve_logs[$host]}" >&2; }
+serve_stop() {
+    kill -"${1:-TERM}" "$host"
+    expect_ended "$host" "the host did not end after SIG${1:-TERM}"
+    code=0
+    wait "$host" 2>/dev/null || code=$?
+    ! grep -qE 'Sanitizer|runtime error:' "${serve_logs[$host]}" || { serve_failed; fails "a sanitizer reported an error"; }
+}
 # Like most servers, the socket allows that its address is used again, and it does not listen.
 reserve_port() {
     rm -f reserved
@@ -201,4 +234,7 @@ tenon() {
 }
 prologue=$(dirname "$1")/prologue.sh
 [ ! -e "$prologue" ] || . "$prologue"
+# A command that fails ends the script. It may print nothing, so that only this line says which one it was.
+set -E
+trap 'echo "failed: $BASH_COMMAND (exit code $?, ${BASH_SOURCE[0]##*/}:$LINENO)" >&2' ERR
 . "$1"

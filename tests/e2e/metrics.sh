@@ -43,29 +43,17 @@ settings "" "" ""
 export PROVIDER_KEY=sk-provider-4711 COLLECTOR_KEY=collector-4711
 admin=$("$TENON" key create boss --scope admin) prometheus=$("$TENON" key create prometheus --scope read)
 ada=$("$TENON" key create ada)
-host_start() { # ARGUMENT…
-    rm -f web.err # wait_until must not find what the host before has written
-    "$TENON" serve "$@" look.yaml "$SOURCE/tests/protocols/graphs/error.yaml" >>web.out 2>web.err </dev/null &
-    host=$!
-    servers+=("$host")
-    wait_until eval 'grep -qs " serves " web.err || ! kill -0 $host'
-    address=$(grep -o 'http://[0-9.:]*' web.err | head -n 1)
-    [ -n "$address" ] || { cat web.err >&2; fails "the host did not start"; }
+live() { # PROGRAM COLLECTOR
+    run "$1" "$SOURCE/tests/metrics/live.py" "$address" "$peers" "$admin" "$prometheus" "$ada" "$SOURCE/plugins/metrics/README.md" "$2"
+    expect_code 0
 }
-host_end() {
-    kill -TERM "$host"
-    expect_ended "$host" "the host did not end after SIGTERM"
-    grep -qE 'Sanitizer|runtime error:' web.err && { cat web.err >&2; fails "a sanitizer reported an error"; }
+check_logs() {
     grep 'check:' web.err | grep -v 'blocks the loop' >&2 && fails "a plugin violates the contract"
     grep -qF -e "$admin" -e "$ada" -e sk-provider-4711 -e collector-4711 web.out web.err access.log metrics.txt &&
         fails "a key is in the log"
     true
 }
-live() { # PROGRAM COLLECTOR
-    run "$1" "$SOURCE/tests/metrics/live.py" "$address" "$peers" "$admin" "$prometheus" "$ada" "$SOURCE/plugins/metrics/README.md" "$2"
-    expect_code 0
-}
-host_start --check-plugins
+serve_start web --check-plugins look.yaml "$SOURCE/tests/protocols/graphs/error.yaml"
 strict=python3
 pip_install opentelemetry opentelemetry-proto==1.38.0 && strict=$python # without a network, the JSON is only read as JSON
 live "$strict" ""
@@ -73,9 +61,11 @@ if command -v promtool >/dev/null; then
     run promtool check metrics <metrics.txt
     expect_code 0
 fi
-host_end
+serve_stop
+check_logs
 
 settings /isolated "contents: true" "tenon.openai_server: process, tenon.openai: process, tenon.mcp: process"
-host_start
+serve_start web look.yaml
 live python3 /isolated
-host_end
+serve_stop
+check_logs

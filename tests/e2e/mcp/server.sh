@@ -42,28 +42,17 @@ plugins: {config: {tenon.mcp_server: {threads: true, state_secret: {secret: MCP_
 Y
 export MCP_STATE=a-secret-of-the-test
 ada=$(tenon key create ada) bob=$(tenon key create bob)
-serve_has_begun() {
-    kill -0 "${servers[-1]}" || fails "the server did not start: $(cat serve.log)"
-    grep -q '^tenon: http' serve.log
-}
 serve() {
-    rm -f serve.log
-    "$TENON" serve 2>serve.log &
-    servers+=("$!")
-    wait_until test -e serve.log
-    wait_until serve_has_begun
-    url=$(grep -o 'http://[0-9.:]*' serve.log)/mcp
+    serve_start serve
+    url=$address/mcp
 }
 serve
-python3 "$SOURCE/tests/mcp/own_server.py" "$url" "$ada" "$bob" || fails "own_server.py: $(cat serve.log)"
+python3 "$SOURCE/tests/mcp/own_server.py" "$url" "$ada" "$bob" || fails "own_server.py: $(cat serve.err)"
 
 # A call that waits is continued by the next host.
 state() { python3 "$SOURCE/tests/mcp/own_server_state.py" "$url" "$ada" "$@"; }
 asked=$(state) || fails "the first part of a call"
-expect_sound() { ! grep -E 'Sanitizer|runtime error:' serve.log || fails "a sanitizer has reported an error"; }
-kill -9 "${servers[-1]}"
-wait "${servers[-1]}" 2>/dev/null || true
-expect_sound
+serve_stop KILL
 serve
 [ "$(state "$asked")" = "Hello, Ada!" ] || fails "the call was not continued after the server was killed"
 
@@ -97,7 +86,5 @@ done
 
 # The host ends although clients have sessions, streams and questions.
 python3 "$SOURCE/tests/mcp/own_server_state.py" "$url" "$ada" >/dev/null || fails "a call that waits for an answer"
-kill "${servers[-1]}"
-expect_ended "${servers[-1]}" "the host did not end"
-wait "${servers[-1]}" || fails "the host failed: $(cat serve.log)"
-expect_sound
+serve_stop
+expect_code 0
