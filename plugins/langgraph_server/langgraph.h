@@ -86,8 +86,8 @@ enum {
 
 /* The modes of a text or an array of texts; 0 if one of them is not known. NULL: values. */
 unsigned modes_read(tn_value modes);
-/* The modes of run/start: new. */
-tn_value modes_of_run(unsigned modes);
+/* The modes of run/start: new. Tasks are needed for the names of events of sub-graphs. */
+tn_value modes_of_run(unsigned modes, bool subgraphs);
 
 struct events {
     unsigned modes;
@@ -98,6 +98,7 @@ struct events {
     tn_value open;   /* {NODE: the message that a model streams} */
     tn_value seen;   /* {id of a message: true} */
     tn_value inside; /* {the nodes around a nested run: true} that has reported messages */
+    tn_value tasks;  /* {nodes of a path: the task that runs there}, with sub-graphs */
     uint64_t made;   /* ids of messages */
     bool missed;     /* events are lost: no deltas any more */
 };

@@ -111,8 +111,10 @@ static void response_look_full(struct response *response) {
 /* With another number. New. */
 static tn_value entry_numbered(tn_value entry, uint64_t number) {
     uint64_t length = 0;
-    const char *json = tn_chars(tn_get(entry, "data"), &length);
-    tn_value event = tn_set_take(tn_from_json(json, length), "sequence_number", tn_int((int64_t)number));
+    tn_value data = tn_get(entry, "data");
+    const char *json = tn_chars(data, &length);
+    tn_value event = json != NULL ? tn_from_json(json, length) : tn_retain(data);
+    event = tn_set_take(event, "sequence_number", tn_int((int64_t)number));
     return tn_build("{s:v, s:V}", "event", tn_get(entry, "event"), "data", event);
 }
 
@@ -243,22 +245,25 @@ bool response_follow(struct response *response, struct exchange *exchange, bool 
 /* Roughly what an entry of the log needs. */
 static uint64_t entry_size(tn_value entry) {
     uint64_t length = 0;
-    (void)tn_chars(tn_get(entry, "data"), &length);
+    tn_value data = tn_get(entry, "data");
+    if (tn_chars(data, &length) == NULL) (void)tn_chars(tn_get(data, "delta"), &length);
     return 512 + length;
 }
 
 /*
- * The event as the server sends it, {event, data}: its JSON is made once. If another process has sent events of this
- * response, place_again also needs {characters of its delta, inside an item}. New.
+ * The event as the server sends it, {event, data}. The data are JSON as a text, because its size is needed: that of a
+ * delta is known without it. If another process has sent events of this response, place_again also needs {characters of
+ * the delta, inside an item}. New.
  */
 static tn_value entry_new(tn_value event, bool again) {
-    tn_value type = tn_get(event, "type"), json = tn_to_json(event);
-    if (!again) return tn_build("{s:v, s:V}", "event", type, "data", json);
+    tn_value type = tn_get(event, "type");
+    const char *delta = tn_get_text(event, "delta", NULL);
+    tn_value data = delta != NULL ? tn_retain(event) : tn_to_json(event);
+    if (!again) return tn_build("{s:v, s:V}", "event", type, "data", data);
     uint64_t characters = 0;
-    for (const char *delta = tn_get_text(event, "delta", ""); *delta != '\0'; delta++)
-        characters += ((unsigned char)*delta & 0xc0) != 0x80;
+    for (; delta != NULL && *delta != '\0'; delta++) characters += ((unsigned char)*delta & 0xc0) != 0x80;
     bool inside = tn_get(event, "output_index") != NULL && !serving_is(type, "response.output_item.done");
-    return tn_build("{s:v, s:V, s:I, s:b}", "event", type, "data", json, "characters",
+    return tn_build("{s:v, s:V, s:I, s:b}", "event", type, "data", data, "characters",
                     (int64_t)(characters > 1 ? characters : 1), "inside", (int)inside);
 }
 

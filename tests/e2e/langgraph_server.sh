@@ -9,10 +9,12 @@ cat >tenon.yaml <<'END'
 store: {use: sqlite, path: ./store.db}
 END
 ada=$(tenon key create ada) bob=$(tenon key create bob)
-serve_start serve --port 0 "$tests"/langgraph/{chat,steps}.yaml "$tests"/graphs/{error,question,slow}.yaml
+serve_start serve --port 0 "$tests"/langgraph/{ask,chat,outer,steps}.yaml "$tests"/graphs/{error,question,slow}.yaml
 checked() { timeout 120 "$@" >"$work/out" 2>"$work/err" || { serve_failed; fails "$*"; }; }
 
 checked python3 "$tests/langgraph/live.py" "$address" "$ada" "$bob"
+# The streams, states and histories of `langgraphjs dev` were recorded.
+checked python3 "$tests/langgraph/dev.py" "$address" "$bob"
 serve_stop
 grep -qF "$ada" serve.out serve.err && fails "a key is in the log"
 true
