@@ -108,10 +108,10 @@ void serving_respond_take(const struct serving *serving, uint64_t number, tn_val
 
 void *serving_alloc(uint64_t size); /* zeroed; NULL if memory runs out */
 void serving_free(void *memory);
-char *serving_text_copy(const char *text); /* NULL stays NULL; freed with serving_free */
-bool serving_is(tn_value value, const char *text);
-bool serving_true(tn_value value);          /* a bool that is true */
-uint64_t serving_json_size(tn_value value); /* bytes as JSON; 0 for NULL, or if memory runs out */
+char *serving_text_copy(const char *text);         /* NULL stays NULL; freed with serving_free */
+bool serving_is(tn_value value, const char *text); /* a text that is `text`, without a NUL byte */
+bool serving_true(tn_value value);                 /* a bool that is true */
+uint64_t serving_json_size(tn_value value);        /* bytes as JSON; 0 for NULL, or if memory runs out */
 /* Random lower-case hexadecimal digits, NUL-terminated: `digits` of them, even. For ids. */
 void serving_random_hex(char *out, uint32_t digits);
 int64_t serving_now_s(void); /* the wall clock, in seconds */
