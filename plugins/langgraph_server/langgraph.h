@@ -11,6 +11,7 @@
  *     stream.c            their events, and the clients that follow them; stream_saved.c, events that survive
  *     events.c            engine events as events of this protocol; message.c, messages and ids
  *     store.c             the store, which is the memory of the host
+ *     crons.c             crons, which are schedules of the host; crons_run.c, the runs that they start
  *
  * What the protocol knows of a thread or a run, and the host does not, is a memory in the namespace [langgraph,
  * threads] or [langgraph, runs, THREAD]. events.c and message.c are pure. Everything is [loop].
@@ -121,7 +122,8 @@ struct langgraph {
     struct serving_exchanges exchanges;
     struct run *runs; /* the newest first */
     uint32_t count, ended;
-    uint64_t ended_size; /* bytes of those that have ended */
+    uint64_t ended_size;   /* bytes of those that have ended */
+    uint64_t subscription; /* to schedule/started; 0: none */
 };
 
 struct run;
@@ -257,11 +259,19 @@ void run_tell(struct run *run, struct exchange *exchange);
 int64_t run_newest(const struct run *run);
 void runs_free(struct langgraph *langgraph);
 
+/* ---- Crons ---- */
+
+#define CRON_MEMBER "langgraph" /* of the metadata of a schedule */
+
+void crons_open(struct langgraph *langgraph);
+void crons_close(struct langgraph *langgraph);
+
 exchange_begin assistants_search, assistants_count, assistants_create, assistant_get, assistant_patch, assistant_delete,
     assistant_latest, assistant_graph, assistant_schemas, assistant_subgraphs, assistant_versions, threads_create,
     threads_search, threads_count, thread_get, thread_patch, thread_remove, thread_copy, thread_state_get,
     thread_state_at, thread_state_post, thread_history_get, thread_history_post, runs_create, runs_stream, runs_wait,
     runs_batch, runs_stop, stateless_create, stateless_stream, stateless_wait, runs_list, run_get, run_remove, run_join,
-    run_stream, run_stop, store_put, store_get, store_delete, store_search, store_namespaces, crons_refuse, info, ok;
+    run_stream, run_stop, store_put, store_get, store_delete, store_search, store_namespaces, crons_create,
+    crons_create_for_thread, crons_search, crons_count, cron_get, cron_patch, cron_delete, info, ok;
 
 #endif

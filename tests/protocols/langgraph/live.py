@@ -292,7 +292,3 @@ expect(422, "POST", "/threads", {**whole, "metadata": {}})
 filled = expect(200, "POST", "/threads", whole)
 assert filled["values"] == {"trace": ["1", "2"]} and filled["status"] == "interrupted", filled
 assert expect(200, "GET", f"/threads/{filled['thread_id']}/state")["next"] == ["b"]
-
-# What is missing says so.
-for method, path, body in (("POST", "/runs/crons", {}), ("POST", "/runs/crons/search", {})):
-    expect(501, method, path, body)
