@@ -11,6 +11,7 @@
  *     stream.c            their events, and the clients that follow them; stream_saved.c, events that survive
  *     events.c            engine events as events of this protocol; message.c, messages and ids
  *     store.c             the store, which is the memory of the host
+ *     webhook.c           addresses that get runs when they have ended
  *     crons.c             crons, which are schedules of the host; crons_run.c, the runs that they start
  *
  * What the protocol knows of a thread or a run, and the host does not, is a memory in the namespace [langgraph,
@@ -117,8 +118,11 @@ struct langgraph {
     struct serving_exchanges exchanges;
     struct run *runs; /* the newest first */
     uint32_t count, ended;
-    uint64_t ended_size;   /* bytes of those that have ended */
-    uint64_t subscription; /* to schedule/started; 0: none */
+    uint64_t ended_size;          /* bytes of those that have ended */
+    uint64_t subscription;        /* to schedule/started; 0: none */
+    const struct tn_http_1 *http; /* NULL: there are no webhooks */
+    tn_value hooks_allow;
+    struct hook *hooks; /* the newest first */
 };
 
 struct run;
@@ -253,6 +257,15 @@ void run_tell(struct run *run, struct exchange *exchange);
 /* The newest event; 0 if there is none. */
 int64_t run_newest(const struct run *run);
 void runs_free(struct langgraph *langgraph);
+
+/* ---- webhook.c ---- */
+
+void webhooks_open(struct langgraph *langgraph, tn_value config);
+void webhooks_close(struct langgraph *langgraph);
+/* False, and answered, if the body has a webhook that is not allowed. */
+bool webhook_check(struct exchange *exchange);
+/* The run has ended. */
+void webhook_send(const struct run *run);
 
 /* ---- Crons ---- */
 

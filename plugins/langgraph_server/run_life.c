@@ -94,11 +94,13 @@ static void mark_ended(struct run *run, const char *status) {
     struct langgraph *langgraph = run->langgraph;
     (void)snprintf(owner, sizeof owner, "%s", run->owner);
     (void)snprintf(thread, sizeof thread, "%s", run->thread);
+    bool was_active = run->serving != NULL || !run->loaded; /* else another process has sent it */
     note_ended(run);
     if (run->stopped)
         run->status = status; /* the memory keeps `running`: another process continues it */
     else
         run_set_status(run, status);
+    if (was_active && !run->stopped && !run->unsaved) webhook_send(run);
     run_pump(run);
     if (!stateless) begin_next(langgraph, owner, thread);
     forget_old(langgraph, run);

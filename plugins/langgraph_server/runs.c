@@ -12,8 +12,8 @@ enum how { HOW_CREATE, HOW_STREAM, HOW_WAIT, HOW_BATCH };
 /* What the run was started with: new. */
 static tn_value run_kwargs(tn_value body) {
     static const char *const names[] = {
-        "input",       "command",         "config",           "context",          "durability",
-        "stream_mode", "interrupt_after", "interrupt_before", "stream_subgraphs", "stream_resumable"};
+        "input",           "command",          "config",           "context",          "durability", "stream_mode",
+        "interrupt_after", "interrupt_before", "stream_subgraphs", "stream_resumable", "webhook"};
     tn_value kwargs = tn_build("{}");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tn_value member = tn_get(body, names[i]);
