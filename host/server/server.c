@@ -42,6 +42,7 @@ struct server {
     unsigned requests;         /* server_begin_request */
     sign_check_fn *sign_check; /* or NULL */
     bool validates;
+    size_t *unsaved; /* server_count_unsaved; or NULL */
 };
 
 struct server *server_of(const struct host *host) {
@@ -103,6 +104,10 @@ void server_validate_results(struct server *server, bool on) { server->validates
 void server_set_sign_check(struct server *server, sign_check_fn *check) { server->sign_check = check; }
 sign_check_fn *server_sign_check(const struct server *server) { return server->sign_check; }
 bool server_validates(const struct server *server) { return server->validates; }
+void server_count_unsaved(struct server *server, size_t *unsaved) { server->unsaved = unsaved; }
+void server_note_unsaved(struct server *server) {
+    if (server->unsaved) ++*server->unsaved;
+}
 
 void server_forget_client(struct server *server, const struct client *client) {
     server_runs_forget_client(server->runs, client);

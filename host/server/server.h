@@ -80,6 +80,12 @@ void server_set_starter(struct server *server, const struct server_starter *star
  * Tasks return to the queue. No more runs and workers can start.
  */
 void server_drain(struct server *server);
+/*
+ * Each run that cannot be saved while the server drains and ends is added to *unsaved, and so is what keys have used;
+ * the log says which. Borrowed until the server is freed.
+ */
+void server_count_unsaved(struct server *server, size_t *unsaved);
+void server_note_unsaved(struct server *server); /* one more */
 /* True if no run and no worker is active, and every client was sent the events that it has credit for. */
 bool server_is_drained(const struct server *server);
 

@@ -34,6 +34,7 @@ static const struct serving_row routes[] = {
     {"POST", "/threads", "run", ANY, threads_create},
     {"POST", "/threads/search", "read", ANY, threads_search},
     {"POST", "/threads/count", "read", ANY, threads_count},
+    {"POST", "/threads/prune", "run", BODY, threads_prune},
     {"GET", "/threads/{thread}", "read", NOBODY, thread_get},
     {"PATCH", "/threads/{thread}", "run", BODY, thread_patch},
     {"DELETE", "/threads/{thread}", "run", ANY, thread_remove},

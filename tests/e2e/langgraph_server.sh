@@ -10,12 +10,15 @@ store: {use: sqlite, path: ./store.db}
 plugins: {config: {tenon.langgraph_server: {webhooks: {allow: ["http://127.0.0.1:*"]}}}}
 END
 ada=$(tenon key create ada) bob=$(tenon key create bob)
-serve_start serve --port 0 "$tests"/langgraph/{chat,steps}.yaml "$tests"/graphs/{error,question,slow}.yaml
+serve_start serve --port 0 "$tests"/langgraph/{ask,chat,outer,steps}.yaml "$tests"/graphs/{error,question,slow}.yaml
 checked() { timeout 120 "$@" >"$work/out" 2>"$work/err" || { serve_failed; fails "$*"; }; }
 
 checked python3 "$tests/langgraph/live.py" "$address" "$ada" "$bob"
-checked python3 "$tests/langgraph/crons.py" "$address" "$ada" "$bob"
-checked python3 "$tests/langgraph/webhooks.py" "$address" "$ada"
+for script in crons webhooks rollback; do
+    checked python3 "$tests/langgraph/$script.py" "$address" "$ada" "$bob"
+done
+# The streams, states and histories of `langgraphjs dev` were recorded.
+checked python3 "$tests/langgraph/dev.py" "$address" "$bob"
 serve_stop
 grep -qF "$ada" serve.out serve.err && fails "a key is in the log"
 true

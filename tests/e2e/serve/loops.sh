@@ -133,6 +133,44 @@ for n in 0 3 7; do
     expect_code 0 && expect_in out '"status":"stopped"'
 done
 
+# ---- Tools that plugins add while the host runs: each loop has its own MCP server, and waits until it has listed its tools ----
+cat >looks.yaml <<'YAML'
+version: "1.0"
+agent: {name: looks}
+channels: [{name: found, type: last_value}]
+tools: [{name: fake.look}]
+nodes: [{id: look, type: tool, config: {tool: fake.look, output_key: found}}]
+edges: [{from: START, to: look}, {from: look, to: END}]
+YAML
+cat >fake.py <<'PY'
+import json, os, sys
+TOOL = {"name": "look", "description": "Looks.", "annotations": {"readOnlyHint": True}, "inputSchema": {"type": "object"}}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    method, result = message["method"], {"content": [{"type": "text", "text": str(os.getpid())}]}
+    if method == "initialize":
+        result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "fake", "version": "1"}}
+    if method == "tools/list":
+        result = {"tools": [TOOL]}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+PY
+cat >looks.py <<'PY'
+from wire import *
+client = Client("s")
+runs = [client.call("run/start", {"document": "looks.yaml", "config": {"thread_id": "look %d" % number}})["run_id"] for number in range(6)]
+results = [client.call("run/wait", {"run_id": run}) for run in runs]
+print({result["status"] for result in results}, len({str(result["report"].get("state", {}).get("found")) for result in results}),
+      [result["report"]["error"]["message"] for result in results if "error" in result["report"]])
+PY
+printf 'store: {use: sqlite, path: ./kept-4.db}\nloops: 2\nplugins: {config: {tenon.mcp: {servers: {fake: {command: [python3, fake.py]}}}}}\n' >tenon.yaml
+host_start
+client looks.py
+expect_code 0 && expect_out "{'done'} 2 []"
+host_stop
+printf 'store: {use: sqlite, path: ./kept-4.db}\nloops: 3\n' >tenon.yaml
+
 # ---- A killed host: its threads continue in the next one ----
 host_start
 cat >killed.py <<'PY'

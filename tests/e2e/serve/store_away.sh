@@ -15,6 +15,35 @@ web_start
 client "$address" "$key" locked runs.db
 serve_stop
 
+# ---- SIGTERM when the store does not answer: nothing holds the host up longer than the drain may take ----
+running() { # $id is a run whose first message was saved
+    id=$(curl -sS -H "authorization: Bearer $key" -H "content-type: application/json" "$address/v1/responses" -d '{"model": "two", "input": "hi", "background": true}' | jq -r .id)
+    wait_until eval 'tenon thread show "@ada:$id" --json | grep -qF "\"step\":1"'
+}
+web_start
+running
+python3 -c '
+import signal, sqlite3
+store = sqlite3.connect("runs.db", isolation_level=None)
+store.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+signal.pause()' >locked &
+servers+=("$!")
+wait_until grep -q locked locked
+serve_stop
+kill "${servers[-1]}"
+grep -q "the run of the thread \`@ada:$id\` could not be saved" web.err && [ "$code" = 1 ] || fails "expected that the run could not be saved: $code, $(cat web.err)"
+# The process of the store is stopped: it is replaced, and the run is saved.
+printf 'store: {use: sqlite, path: apart/runs.db}\nplugins: {isolation: {tenon.sqlite: process}}\nserve: {port: 0, log: false, drain_seconds: 4}\n' >tenon.yaml
+key=$(tenon key create ada)
+web_start
+running
+kill -STOP "$(pgrep -P "$host" | head -n 1)"
+serve_stop
+[ "$code" = 0 ] || fails "expected exit status 0: $code, $(cat web.err)"
+grep -qE 'did not answer .store_(commit|query). within 2000 ms at the end of the host' web.err || fails "expected a process that was replaced: $(cat web.err)"
+tenon thread show "@ada:$id" --json | grep -qF '"status":"stopped"' || fails "expected a run that was saved"
+
 # ---- A full disk, with the access log on it ----
 disk=$work/disk
 mkdir "$disk"
