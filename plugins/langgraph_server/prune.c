@@ -27,12 +27,11 @@ static void on_truncated(struct exchange *exchange, bool ok, tn_value value) {
 static void found_then(struct exchange *exchange) {
     bool keeps = serving_is(tn_get(exchange->body, "strategy"), "keep_latest");
     uint32_t waiting;
-    if (exchange->known == NULL && exchange->record == NULL)
+    bool exists = exchange->known != NULL || exchange->record != NULL;
+    if (!exists || (keeps && run_active(exchange, &waiting) != NULL))
         next(exchange);
     else if (!keeps)
         thread_forget(exchange, pruned_then);
-    else if (run_active(exchange, &waiting) != NULL)
-        next(exchange);
     else
         ask(exchange, "thread/truncate", tn_build("{s:s, s:b}", "thread_id", exchange->thread, "history", 0),
             on_truncated);
