@@ -43,7 +43,7 @@ struct run {
     int64_t base;                /* as in run_options */
     struct events events;
     struct follower *followers;
-    tn_value log; /* [{id, event, data}] */
+    tn_value log; /* [{id, event, data: JSON as a text}] */
     uint64_t log_first, log_size;
     tn_value result;
     bool stateless, cancel_on_disconnect;
