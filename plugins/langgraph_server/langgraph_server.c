@@ -48,7 +48,7 @@ static const struct serving_row routes[] = {
     {"POST", "/threads/{thread}/runs", "run", BODY, runs_create},
     {"POST", "/threads/{thread}/runs/stream", "run", BODY, runs_stream},
     {"POST", "/threads/{thread}/runs/wait", "run", BODY, runs_wait},
-    {"POST", "/threads/{thread}/runs/crons", "run", BODY, crons_refuse},
+    {"POST", "/threads/{thread}/runs/crons", "run", BODY, crons_create_for_thread},
     {"GET", "/threads/{thread}/runs/{run}", "read", NOBODY, run_get},
     {"DELETE", "/threads/{thread}/runs/{run}", "run", ANY, run_remove},
     {"GET", "/threads/{thread}/runs/{run}/join", "read", NOBODY, run_join},
@@ -59,12 +59,12 @@ static const struct serving_row routes[] = {
     {"POST", "/runs/wait", "run", BODY, stateless_wait},
     {"POST", "/runs/batch", "run", BODY, runs_batch},
     {"POST", "/runs/cancel", "run", BODY, runs_stop},
-    {"POST", "/runs/crons", "run", BODY, crons_refuse},
-    {"POST", "/runs/crons/search", "read", ANY, crons_refuse},
-    {"POST", "/runs/crons/count", "read", ANY, crons_refuse},
-    {"GET", "/runs/crons/{cron}", "read", NOBODY, crons_refuse},
-    {"PATCH", "/runs/crons/{cron}", "run", BODY, crons_refuse},
-    {"DELETE", "/runs/crons/{cron}", "run", ANY, crons_refuse},
+    {"POST", "/runs/crons", "run", BODY, crons_create},
+    {"POST", "/runs/crons/search", "read", ANY, crons_search},
+    {"POST", "/runs/crons/count", "read", ANY, crons_count},
+    {"GET", "/runs/crons/{cron}", "read", NOBODY, cron_get},
+    {"PATCH", "/runs/crons/{cron}", "run", BODY, cron_patch},
+    {"DELETE", "/runs/crons/{cron}", "run", ANY, cron_delete},
     {"PUT", "/store/items", "run", BODY, store_put},
     {"GET", "/store/items", "read", NOBODY, store_get},
     {"DELETE", "/store/items", "run", BODY, store_delete},
@@ -141,11 +141,7 @@ void ok(struct exchange *exchange) { reply(exchange, 200, tn_build("{s:b}", "ok"
 void info(struct exchange *exchange) {
     reply(exchange, 200,
           tn_build("{s:s, s:s, s:{s:b, s:b, s:b}}", "version", "0.1.0", "server", "tenon", "flags", "assistants", 1,
-                   "crons", 0, "langsmith", 0));
-}
-
-void crons_refuse(struct exchange *exchange) {
-    refuse(exchange, 501, "this server has no crons; the operator writes schedules in tenon.yaml (`schedules`)");
+                   "crons", 1, "langsmith", 0));
 }
 
 /* ---- Exchanges ---- */
@@ -203,6 +199,7 @@ static void TN_ABI deinit(void *self) {
     struct langgraph *langgraph = langgraph_state;
     if (langgraph == NULL) return;
     serving_exchanges_close(&langgraph->exchanges);
+    crons_close(langgraph);
     runs_free(langgraph);
     langgraph_state = NULL;
     serving_free(langgraph);
@@ -218,7 +215,10 @@ static int32_t TN_ABI init(void *self, tn_value config) {
     }
     langgraph_state = langgraph;
     int32_t status = serving_exchanges_open(&langgraph->exchanges, &langgraph->serving, &protocol, langgraph);
-    if (status != TN_OK) deinit(self);
+    if (status == TN_OK)
+        crons_open(langgraph);
+    else
+        deinit(self);
     return status;
 }
 

@@ -2,7 +2,7 @@
  * drive.c - runs the machine of plugins/ai_sdk/chunks.h on recorded runs.
  *
  * Standard input has lines of JSON. Its first line is {graph: an item of graph/list, message_id?, known?, parts?,
- * used?};
+ * used?, resets?};
  * `{"missed": true}` says that events are lost. All others are those of `tenon run --json --stream
  * updates,messages,custom`; the last one has the type `result`. Standard output has a chunk in each line.
  */
@@ -23,6 +23,7 @@ static struct chunks *start(tn_value first) {
                                      .known = tn_get(first, "known"),
                                      .parts = tn_get(first, "parts"),
                                      .used = tn_get(first, "used"),
+                                     .resets = serving_true(tn_get(first, "resets")),
                                      .handler = print_chunk};
     struct chunks *chunks = chunks_new(&options);
     must(chunks != NULL, "out of memory");

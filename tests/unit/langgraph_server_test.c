@@ -103,7 +103,7 @@ static void test_modes(void **state) {
     assert_null(strstr(tn_text_chars(&text), "\"content\":\"Noted: you like pizza.\""));
     assert_non_null(strstr(tn_text_chars(&text), "\"content\":\"Noted: you like \""));
     tn_text_free(&text);
-    tn_value modes = tn_from_json("[\"values\",\"debug\"]", 18), run = modes_of_run(modes_read(modes));
+    tn_value modes = tn_from_json("[\"values\",\"debug\"]", 18), run = modes_of_run(modes_read(modes), false);
     assert_int_equal(modes_read(modes), MODE_VALUES | MODE_DEBUG);
     assert_int_equal(modes_read(NULL), MODE_VALUES);
     assert_int_equal(tn.value->count(run), 3); /* values, tasks, checkpoints */

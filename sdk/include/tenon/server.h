@@ -24,8 +24,9 @@
  *              body is refused
  *   websocket? bool: the request may be an upgrade, which `accept` completes
  *   refusals?  bool: the plugin words the host's refusals, see TN_SERVER_REFUSED
- *   origins?   "*": pages of every origin may call it (but without cookies); otherwise the operator's `serve:
- * {origins}` expose?    [names of headers that pages may read] summary?   one sentence, for the list of routes
+ *   origins?   "*": pages of every origin may call it (but without cookies); otherwise those of `serve: {origins}`
+ *   expose?    [names of headers that pages may read]
+ *   summary?   one sentence, for the list of routes
  *
  * A handler receives:
  *   TN_SERVER_REQUEST  {id, method, path, route, params: {name: TEXT}, query: {name: TEXT or [TEXT, …]}, headers:

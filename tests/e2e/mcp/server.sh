@@ -3,7 +3,7 @@
 for plugin in serve mcp_server sqlite; do
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
 done
-cp "$SOURCE/tests/mcp/conformance_server.yaml" .
+cp "$SOURCE"/tests/mcp/{conformance_server,tasks}.yaml .
 cat >greet.yaml <<'Y'
 version: "1.0"
 agent: {description: Greets a person.}
@@ -34,7 +34,7 @@ store: {use: sqlite, path: store.db}
 serve:
   port: 0
   log: false
-  graphs: {conformance: conformance_server.yaml, greet: greet.yaml, choose: choose.yaml, keep: keep.yaml}
+  graphs: {conformance: conformance_server.yaml, greet: greet.yaml, choose: choose.yaml, keep: keep.yaml, tasks: tasks.yaml}
   protocols: [mcp_server]
   tools: [memory.put, memory.get]
 tools: {approval: {memory.put: ask}}
@@ -49,12 +49,15 @@ serve() {
 serve
 python3 "$SOURCE/tests/mcp/own_server.py" "$url" "$ada" "$bob" || fails "own_server.py: $(cat serve.err)"
 
-# A call that waits is continued by the next host.
+# A call that waits, and tasks, are continued by the next host.
+tasks() { python3 "$SOURCE/tests/mcp/tasks.py" "$url" "$ada" "$bob" "$@"; }
+begun=$(tasks) || { serve_failed; fails "tasks.py"; }
 state() { python3 "$SOURCE/tests/mcp/own_server_state.py" "$url" "$ada" "$@"; }
 asked=$(state) || fails "the first part of a call"
 serve_stop KILL
 serve
 [ "$(state "$asked")" = "Hello, Ada!" ] || fails "the call was not continued after the server was killed"
+tasks $begun || fails "the tasks were not continued after the server was killed"
 
 if [ -e "$BINARY/lib/tenon/plugins/http.so" ]; then
     cat >client.yaml <<Y
@@ -75,7 +78,7 @@ export TENON_KEY=$ada
 cp "$SOURCE/tests/mcp/own_server_clients.mjs" .
 run "$node24" own_server_clients.mjs "$url"
 expect_code 0
-for set in 2025-11-25:30 2026-07-28:37; do
+for set in 2025-11-25:30 2026-07-28:49; do
     run "$node24" --require "$SOURCE/tests/mcp/with_key.cjs" "$modules/@modelcontextprotocol/conformance/dist/index.js" server \
         --url "$url" --requirements "${set%:*}" -o results
     [ "$code" = 0 ] || fails "the conformance suite of ${set%:*}: $(grep "✗" "$work/out")"
