@@ -440,6 +440,7 @@ void host_set_routes(struct host *host, const struct route_source *routes) {
     if (routes) host->routes = *routes;
 }
 tn_value host_unbound_roles(const struct host *host) { return host->unbound_roles; }
+void host_limit_end(struct host *host, int64_t by_ms) { atomic_store(&host->ends_by_ms, by_ms); }
 void host_set_loops(struct host *host, uint32_t count) { host->loops = count; }
 uint32_t host_loops(const struct host *host) { return host->loops; }
 bool host_records(const struct host *host) { return host->recorder || host->replayer; }
@@ -508,6 +509,7 @@ static void host_connect_services(struct host *host) {
                                             .processes = isolation_processes,
                                             .processes_user = host,
                                             .state_folder = host->state_folder,
+                                            .ends_by_ms = &host->ends_by_ms,
                                             .config = host->config,
                                             .secrets = host->secrets,
                                             .secrets_optional = host->replayer != NULL,
@@ -543,6 +545,7 @@ static void host_connect_engine(struct host *host) {
 
 /* If the other host could not open its store, this one tries, and reports the same error, when it is used. */
 static void host_join(struct host *host, struct host *beside) {
+    host->remote.ends_by_ms = beside->remote.ends_by_ms;
     if (beside->store) host->store = store_open_port(beside->store, host->loop);
     tools_share_gates(host->engine->tools, beside->engine->tools);
     models_share_limits(host->engine->models, beside->engine->models);

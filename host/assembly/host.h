@@ -131,6 +131,12 @@ tn_value host_unbound_roles(const struct host *host);
  */
 void host_set_loops(struct host *host, uint32_t count);
 uint32_t host_loops(const struct host *host);
+/*
+ * The host ends: from `by_ms` on (base/clock.h, clock_now_ms), isolated plugins must answer within
+ * PROCESS_LAST_CALL_MS, also the calls that wait then; the process of one that does not is killed. So a store that does
+ * not answer cannot hold up the end. It holds for the hosts beside this one, too. Thread: any.
+ */
+void host_limit_end(struct host *host, int64_t by_ms);
 bool host_records(const struct host *host); /* it records exchanges of HTTP, or replays them */
 
 /* Why a plugin runs in a separate process: a static text for people. NULL if it does not. */

@@ -40,11 +40,12 @@ struct host {
     bool allow_drafts, check_plugins, known_only;
     uint32_t loops; /* host_set_loops */
     void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);
-    char *state_folder;     /* of the records of deaths; NULL if there are none */
-    char *manifest_cache;   /* host_options.manifest_cache */
-    tn_value isolate;       /* ids, copied from the options */
-    tn_value drafts;        /* {id: true}, copied from the options */
-    tn_value unbound_roles; /* see host_unbound_roles */
+    _Atomic int64_t ends_by_ms; /* host_limit_end; 0 before */
+    char *state_folder;         /* of the records of deaths; NULL if there are none */
+    char *manifest_cache;       /* host_options.manifest_cache */
+    tn_value isolate;           /* ids, copied from the options */
+    tn_value drafts;            /* {id: true}, copied from the options */
+    tn_value unbound_roles;     /* see host_unbound_roles */
 };
 
 /* What documents of this host may read; `roots` are those of host_options. Needs the configuration; host_free frees it.

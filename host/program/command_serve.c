@@ -3,10 +3,12 @@
  * and stdout. serve_web.c has what only HTTP needs.
  *
  * The first signal drains the host: it accepts no more clients, runs end after their super-step, and connections are
- * closed when all runs and requests have ended, or after the time of --drain. The second signal ends the drain. A host
- * whose loop is stuck ends, too (command_limit_end).
+ * closed when all runs and requests have ended, or after the time of --drain. The second signal ends the drain. From
+ * then on, isolated plugins, as of a store, have little time for each answer (host_limit_end). A host whose loop is
+ * stuck ends, too (command_limit_end).
  */
 #include "host/assembly/host.h"
+#include "host/base/clock.h"
 #include "host/base/config/config.h"
 #include "host/base/loop.h"
 #include "host/program/command.h"
@@ -30,6 +32,7 @@ struct served_host {
     struct lsp_hosts *editors;
     struct serve_web *web; /* NULL without HTTP */
     int64_t drain_until_ms;
+    size_t unsaved;          /* at the end: runs, and uses of keys */
     bool stdio;              /* ends with the connection of stdin */
     bool drains_for_sigterm; /* the first signal was SIGTERM, so the second one is reported as SIGINT */
 };
@@ -62,9 +65,12 @@ static void drain_host(struct served_host *served, int64_t seconds) {
     connections_refuse(served->connections);
     serve_web_drain(served->web);
     served->drain_until_ms = loop_now_ms(loop) + seconds * 1000;
+    /* The other half is for the process that replaces one that does not answer: it can still save what runs have. */
+    host_limit_end(served->host, clock_now_ms() + seconds * 500);
     loop_timer_start(loop, &alarm, seconds * 1000, drain_look_again);
     server_drain(server_of(served->host));
     (void)loop_run(loop, drain_is_done, served);
+    if (command_got_sigint()) host_limit_end(served->host, clock_now_ms());
     loop_timer_stop(loop, &alarm);
 }
 
@@ -78,7 +84,11 @@ static int finish_serving(struct served_host *served, int code) {
     connections_free(served->connections);
     lsp_hosts_free(served->editors);
     host_free(served->host);
-    return code;
+    if (!served->unsaved || code != COMMAND_OK) return code;
+    return command_report(COMMAND_RUN_FAILED,
+                          "the store did not take everything at the end (%zu failures, see above): the next host "
+                          "continues the runs from their last checkpoint that it has",
+                          served->unsaved);
 }
 
 /* For documents of a project with another tenon.yaml, and after plugins were installed. */
@@ -93,6 +103,7 @@ static bool open_served(struct served_host *served, const struct arguments *argu
     error_finish(&error);
     if (!served->host) return false;
     command_watch_signals(served->host);
+    server_count_unsaved(server_of(served->host), &served->unsaved);
     bool fixed = argument_given(arguments, "config") || argument_given(arguments, "no-config");
     served->editors = lsp_hosts_new(served->host, open_project, (void *)(uintptr_t)arguments);
     if (fixed) lsp_hosts_fix_config(served->editors);
@@ -183,6 +194,7 @@ int command_serve(const struct arguments *arguments) {
         if (server_start_schedule(server_of(served.host), &error) != TN_OK)
             command_warn("no schedule runs: %s [%s]", error.message, error.code);
         if (served.web) server_start_continue(server_of(served.host));
+        if (served.web) server_start_timetable(server_of(served.host));
         service_notify("READY=1");
         serve_until_done(&served, drain);
     }

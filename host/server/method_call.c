@@ -8,7 +8,6 @@
 #include "host/assembly/host.h"
 #include "host/base/container_of.h"
 #include "host/base/files.h"
-#include "host/base/loop.h"
 #include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/call/instance.h"
@@ -18,13 +17,13 @@
 #include "host/server/client.h"
 #include "host/server/method_internal.h"
 #include "host/server/plugin_client.h"
+#include "host/server/plugin_wait.h"
 #include "host/server/server.h"
 #include "host/server/server_internal.h"
 #include "host/server/user_error.h"
 #include <string.h>
 
 #define EFFECT_PREFIX "host.method:"
-#define RETRY_MS      10 /* between two looks whether plugins have added their components */
 
 struct method_callable {
     struct callable callable; /* first */
@@ -32,18 +31,13 @@ struct method_callable {
     /* They may have ended when the call ends; of a component, NULL until the call starts. */
     struct server *server;
     struct client *client;
-    struct loop *loop;
     const struct component_info *caller; /* of a plugin; else NULL */
     struct plugin *plugin;               /* of the component that calls; else NULL */
     struct authority *authority; /* of the caller alone, for a call outside of tasks; NULL if it is not a plugin */
     uint64_t token;
     tn_value params;            /* validated */
     struct client_call waiting; /* of the client, while `retry` runs */
-    struct loop_timer retry;
-    int64_t started_ms;
-    bool last_try;          /* the handler is not called again because of announced components */
-    bool defers;            /* method_defer_loads */
-    bool awaits_load;       /* it waits for the processes of isolated plugins, not for announced components */
+    struct plugin_wait retry;
     bool validates;         /* server_validates, when the call started */
     char owner[OWNER_TEXT]; /* "": the operator */
 };
@@ -81,6 +75,8 @@ int32_t method_check_caller(struct server *server, const struct component_info *
                      caller->id, method->name, caller->plugin_id);
 }
 
+static void method_retry(struct plugin_wait *retry);
+
 /* Sets what a call by a component gets when it starts, on the loop. */
 static int32_t find_client(struct method_callable *self, struct error *error) {
     if (self->plugin) {
@@ -89,6 +85,7 @@ static int32_t find_client(struct method_callable *self, struct error *error) {
         self->client = plugin_clients_client(server_plugin_clients(self->server), self->plugin);
     }
     self->validates = server_validates(self->server);
+    plugin_wait_init(&self->retry, server_host(self->server), method_retry);
     return self->client ? client_check_owner(self->client, error) : TN_OK;
 }
 
@@ -185,8 +182,6 @@ static int32_t complete_ids(struct method_callable *self, struct error *error) {
 
 /* ---- The callable ---- */
 
-static void method_retry(struct loop_timer *timer);
-
 /* What limits the call: the frame of the task that makes it, or that of the caller alone; NULL: the operator. */
 static struct authority *frame_of_call(const struct method_callable *self, struct call *made) {
     struct call *parent = call_parent(made);
@@ -210,7 +205,7 @@ static void method_run(struct method_callable *self) {
     int32_t status = self->method->start(&call, &error);
     if (status == METHOD_RETRY) {
         client_add_call(self->client, &self->waiting);
-        loop_timer_start(self->loop, &self->retry, RETRY_MS, method_retry);
+        plugin_wait_start(&self->retry);
     } else if (status != TN_OK) {
         (void)call_fail(call.token, &error);
     }
@@ -221,24 +216,16 @@ static void method_run(struct method_callable *self) {
 static void method_client_ended(struct client_call *waiting) {
     struct method_callable *self = CONTAINER_OF(waiting, struct method_callable, waiting);
     struct error error = ERROR_INIT;
-    loop_timer_stop(self->loop, &self->retry);
+    plugin_wait_stop(&self->retry);
     error_set(&error, TN_CANCELLED, "CANCELLED", "the client has ended while the method %s waited for plugins",
               self->method->name);
     (void)call_fail(self->token, &error);
     error_finish(&error);
 }
 
-/* Plugins add their components in other turns of the loop, so it is enough to look from time to time. */
-static void method_retry(struct loop_timer *timer) {
-    struct method_callable *self = CONTAINER_OF(timer, struct method_callable, retry);
-    const struct registry *registry = host_registry(server_host(self->server));
-    bool late = loop_now_ms(self->loop) - self->started_ms >= REGISTRY_EXPECT_MS;
-    if (self->awaits_load ? registry_is_loading(registry) : registry_is_expecting(registry) && !late) {
-        loop_timer_start(self->loop, &self->retry, RETRY_MS, method_retry);
-        return;
-    }
+static void method_retry(struct plugin_wait *retry) {
+    struct method_callable *self = CONTAINER_OF(retry, struct method_callable, retry);
     client_remove_call(&self->waiting);
-    self->last_try = !self->awaits_load; /* it may need another plugin, which is loaded then */
     method_run(self);
 }
 
@@ -246,7 +233,6 @@ static int32_t method_callable_start(struct callable *callable, struct call *cal
     struct method_callable *self = (struct method_callable *)callable;
     struct error error = ERROR_INIT;
     self->token = call_token(call);
-    self->started_ms = loop_now_ms(self->loop);
     int32_t status = find_client(self, &error);
     if (status == TN_OK) find_owner(self, call);
     if (status == TN_OK) status = check_client(self, &error);
@@ -266,7 +252,7 @@ static int32_t method_callable_start(struct callable *callable, struct call *cal
 static void method_callable_cancel(struct callable *callable, struct call *call) {
     struct method_callable *self = (struct method_callable *)callable;
     client_remove_call(&self->waiting);
-    loop_timer_stop(self->loop, &self->retry);
+    plugin_wait_stop(&self->retry);
     (void)call_fail(call_token(call), NULL);
 }
 
@@ -282,15 +268,15 @@ int32_t method_wait_for_plugins(const struct method_call *call, int32_t status) 
     const struct call *made = call_lookup_open(call->token);
     struct method_callable *self = made ? (struct method_callable *)call_callable(made) : NULL;
     if (!self) return status;
-    const struct registry *registry = host_registry(server_host(self->server));
-    self->awaits_load = self->defers && registry_has_deferred(registry);
-    return self->awaits_load || (!self->last_try && registry_is_expecting(registry)) ? METHOD_RETRY : status;
+    return plugin_wait_helps(&self->retry) ? METHOD_RETRY : status;
 }
 
 void method_defer_loads(const struct method_call *call, bool on) {
     struct call *made = call_lookup_open(call->token);
-    registry_defer_loads(host_registry(server_host(call->server)), on);
-    if (made && on) ((struct method_callable *)call_callable(made))->defers = true;
+    if (made)
+        plugin_wait_defer_loads(&((struct method_callable *)call_callable(made))->retry, on);
+    else
+        registry_defer_loads(host_registry(server_host(call->server)), on);
 }
 
 /* A tool that a client with an owner calls belongs to this owner, as a run with such an id does. */
@@ -306,12 +292,10 @@ static const struct callable_ops method_callable_ops = {.start = method_callable
                                                         .context = method_callable_context,
                                                         .free = method_callable_free};
 
-static struct method_callable *callable_new(struct loop *loop, const struct method *method,
-                                            const struct component_info *caller) {
+static struct method_callable *callable_new(const struct method *method, const struct component_info *caller) {
     struct method_callable *self = mem_zalloc(sizeof *self);
     self->callable = (struct callable){&method_callable_ops, 1};
     self->method = method;
-    self->loop = loop;
     self->waiting.client_ended = method_client_ended;
     self->caller = caller;
     return self;
@@ -319,7 +303,7 @@ static struct method_callable *callable_new(struct loop *loop, const struct meth
 
 struct callable *method_call_new(struct client *client, const struct method *method,
                                  const struct component_info *caller) {
-    struct method_callable *self = callable_new(server_loop(client_server(client)), method, caller);
+    struct method_callable *self = callable_new(method, caller);
     self->server = client_server(client);
     self->client = client;
     if (caller) self->authority = authority_of_component(NULL, caller, NULL, NULL);
@@ -327,8 +311,7 @@ struct callable *method_call_new(struct client *client, const struct method *met
 }
 
 struct callable *method_call_of_component(const struct method *method, const struct component *component) {
-    struct loop *loop = registry_loop(plugin_registry(component->plugin));
-    struct method_callable *self = callable_new(loop, method, component->info);
+    struct method_callable *self = callable_new(method, component->info);
     self->plugin = component->plugin;
     self->authority = authority_of_component(NULL, component->info, NULL, NULL);
     return &self->callable;

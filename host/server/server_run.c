@@ -258,6 +258,7 @@ static void report_store_failure(const struct server_run *run, tn_value report) 
     if (!run->thread || !code || !user_error_is_hidden(value_chars(code, NULL))) return;
     log_write(LOG_WARN, NULL, "the run of the thread `%s` could not be saved: %s", run->thread,
               message ? value_chars(message, NULL) : value_chars(code, NULL));
+    if (run->runs->ending) server_note_unsaved(run->runs->server);
 }
 
 /* The run has ended with this report, which it takes. */

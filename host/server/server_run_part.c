@@ -23,6 +23,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
 #include "host/assembly/host.h"
+#include "host/base/container_of.h"
 #include "host/base/loop.h"
 #include "host/engine/execution/execution.h"
 #include "host/engine/execution/invocation.h"
@@ -31,6 +32,7 @@
 #include "host/loops/loops.h"
 #include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
+#include "host/server/plugin_wait.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -64,6 +66,9 @@ struct run_part {
     atomic_bool paused; /* the run waits for run_part_continue */
     /* The member's loop: */
     struct invocation *invocation; /* NULL before the start, and if the graph could not be built */
+    struct plugin_wait wait;       /* before it, for components that plugins of this loop are adding */
+    bool resumes;                  /* with `answers`, which may be NULL */
+    tn_value answers;
     bool listening;
     struct part_kept_event *kept; /* a ring of RUN_PART_KEPT events; NULL before the first one */
     uint64_t kept_first, kept_next;
@@ -213,10 +218,10 @@ static void part_on_ended(void *user) {
 }
 
 /* The end of a run that could not start, or not continue. */
-static void part_fail(struct run_part *part, const struct error *error) {
+static void part_fail(struct run_part *part, enum run_status as, const struct error *error) {
     tn_value report = value_set_take(value_object_reserve(3), "type", value_text("result"));
-    report = value_set_take(report, "status", value_text(run_status_name(RUN_FAILED)));
-    part_post_end_take(part, RUN_FAILED, value_set_take(report, "error", error_to_value(error)));
+    report = value_set_take(report, "status", value_text(run_status_name(as)));
+    part_post_end_take(part, as, value_set_take(report, "error", error_to_value(error)));
 }
 
 static bool part_is_same(const struct run_part *part, struct graph *graph) {
@@ -249,15 +254,17 @@ static int32_t part_build(const struct run_part *part, struct host *host, struct
                      source_name(part->source));
 }
 
-/* `resumes`: it continues a thread that another run has started. */
-static int32_t part_open(struct run_part *part, struct host *host, bool resumes, struct error *error) {
+/* A resume without an invocation continues a thread that another run has started. */
+static int32_t part_open(struct run_part *part, struct host *host, struct error *error) {
     struct invocation_options options = {
         .run = RUN_OPTIONS_INIT, .config = part->config, .input = part->input, .ended = part_on_ended};
     struct graph *graph;
+    plugin_wait_defer_loads(&part->wait, true);
     int32_t status = part_build(part, host, &graph, error);
+    plugin_wait_defer_loads(&part->wait, false);
     if (status != TN_OK) return status;
     status = run_request_read(&options.run, &options.request, part->config, error);
-    if (resumes) options.request.mode = THREAD_RESUME;
+    if (part->resumes) options.request.mode = THREAD_RESUME;
     options.request.served = part->served;
     options.run.modes = part->modes;
     options.run.event = part_on_event;
@@ -268,14 +275,29 @@ static int32_t part_open(struct run_part *part, struct host *host, bool resumes,
     return part->invocation ? TN_OK : TN_INVALID;
 }
 
+/* The first loop could build the graph, but this one has its own plugins, which may still be adding components. */
+static void part_begin(struct run_part *part) {
+    struct error error = ERROR_INIT;
+    int32_t status = part->invocation ? TN_OK : part_open(part, part->wait.host, &error);
+    if (status != TN_OK && plugin_wait_helps(&part->wait)) {
+        error_finish(&error);
+        plugin_wait_start(&part->wait);
+        return;
+    }
+    if (status == TN_OK && part->resumes)
+        status = invocation_resume(part->invocation, part->answers, &error);
+    else if (status == TN_OK)
+        invocation_start(part->invocation);
+    if (status != TN_OK) part_fail(part, RUN_FAILED, &error);
+    error_finish(&error);
+}
+
+static void part_begin_again(struct plugin_wait *wait) { part_begin(CONTAINER_OF(wait, struct run_part, wait)); }
+
 static void part_on_start(void *user, struct host *host) {
     struct run_part *part = user;
-    struct error error = ERROR_INIT;
-    if (part_open(part, host, false, &error) == TN_OK)
-        invocation_start(part->invocation);
-    else
-        part_fail(part, &error);
-    error_finish(&error);
+    plugin_wait_init(&part->wait, host, part_begin_again);
+    part_begin(part);
 }
 
 struct part_resume {
@@ -286,19 +308,31 @@ struct part_resume {
 static void part_on_resume(void *user, struct host *host) {
     struct part_resume *request = user;
     struct run_part *part = request->part;
-    struct error error = ERROR_INIT;
-    int32_t status = part->invocation ? TN_OK : part_open(part, host, true, &error);
-    if (status == TN_OK) status = invocation_resume(part->invocation, request->answers, &error);
-    if (status != TN_OK) part_fail(part, &error);
-    error_finish(&error);
-    value_unref(request->answers);
+    plugin_wait_init(&part->wait, host, part_begin_again);
+    value_unref(part->answers);
+    part->answers = request->answers;
+    part->resumes = true;
     mem_free(request);
+    part_begin(part);
+}
+
+/* A run that has not begun. */
+static void part_end_wait(struct run_part *part, const char *why) {
+    struct error error = ERROR_INIT;
+    if (!plugin_wait_is_running(&part->wait)) return;
+    plugin_wait_stop(&part->wait);
+    error_set(&error, TN_CANCELLED, "CANCELLED", "%s while the run waited for the components of plugins", why);
+    part_fail(part, RUN_CANCELLED, &error);
+    error_finish(&error);
 }
 
 static void part_on_cancel(void *user, struct host *host) {
     struct run_part *part = user;
     (void)host;
-    if (part->invocation) invocation_cancel(part->invocation);
+    if (part->invocation)
+        invocation_cancel(part->invocation);
+    else
+        part_end_wait(part, "it was cancelled");
 }
 
 struct part_listen {
@@ -322,7 +356,10 @@ static void part_on_continue(void *user, struct host *host) {
 
 static void part_on_drain(void *user, struct host *host) {
     struct run_part *part = user;
-    if (!part->invocation) return;
+    if (!part->invocation) {
+        part_end_wait(part, "the host has ended");
+        return;
+    }
     invocation_drain(part->invocation);
     part_on_continue(user, host);
 }
@@ -348,7 +385,9 @@ static void part_on_question(void *user, struct host *host) {
 static void part_on_release(void *user, struct host *host) {
     struct run_part *part = user;
     (void)host;
+    plugin_wait_stop(&part->wait);
     invocation_free(part->invocation);
+    value_unref(part->answers);
     while (part->kept_first < part->kept_next) part_forget_first(part);
     mem_free(part->kept);
     source_unref(part->source);

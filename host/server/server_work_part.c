@@ -13,8 +13,10 @@
 #include "host/server/server_work_part.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
+#include "host/base/container_of.h"
 #include "host/base/loop.h"
 #include "host/loops/loops.h"
+#include "host/server/plugin_wait.h"
 #include "host/work/work_type.h"
 #include <assert.h>
 #include <stdatomic.h>
@@ -32,6 +34,7 @@ struct work_part {
     struct work_part_options options;
     atomic_uint references;
     /* The member's loop: */
+    struct plugin_wait wait; /* before the start, for components that plugins of this loop are adding */
     struct work_types *types;
     struct task_worker *worker; /* NULL before the start, and after the end */
     /* The first loop: */
@@ -160,34 +163,58 @@ static void part_on_ended(void *user) {
     part_end(part, task_worker_fault(part->worker));
 }
 
-static void part_start(void *user, struct host *host) {
-    struct work_part *part = user;
+static struct task_worker *part_open(struct work_part *part, struct error *error) {
+    struct host *host = part->wait.host;
     const struct work_part_options *options = &part->options;
+    plugin_wait_defer_loads(&part->wait, true);
+    int32_t status = work_types_new(host_engine(host), part->names, &part->types, error);
+    plugin_wait_defer_loads(&part->wait, false);
+    if (status != TN_OK) return NULL;
+    return task_worker_new(&(struct task_worker_options){.engine = host_engine(host),
+                                                         .kernel = host_state(host),
+                                                         .types = part->types,
+                                                         .name = part->name,
+                                                         .concurrency = options->concurrency,
+                                                         .part = options->part,
+                                                         .parts = options->parts,
+                                                         .mode = options->mode,
+                                                         .claimed = part_on_claimed,
+                                                         .finished = part_on_finished,
+                                                         .ended = part_on_ended,
+                                                         .user = part},
+                           error);
+}
+
+static void part_begin(struct plugin_wait *wait) {
+    struct work_part *part = CONTAINER_OF(wait, struct work_part, wait);
     struct error error = ERROR_INIT;
-    if (work_types_new(host_engine(host), part->names, &part->types, &error) == TN_OK)
-        part->worker = task_worker_new(&(struct task_worker_options){.engine = host_engine(host),
-                                                                     .kernel = host_state(host),
-                                                                     .types = part->types,
-                                                                     .name = part->name,
-                                                                     .concurrency = options->concurrency,
-                                                                     .part = options->part,
-                                                                     .parts = options->parts,
-                                                                     .mode = options->mode,
-                                                                     .claimed = part_on_claimed,
-                                                                     .finished = part_on_finished,
-                                                                     .ended = part_on_ended,
-                                                                     .user = part},
-                                       &error);
+    part->worker = part_open(part, &error);
     if (part->worker)
         task_worker_start(part->worker);
+    else if (!part->types && plugin_wait_helps(wait))
+        plugin_wait_start(wait);
     else
         part_end(part, error.message);
     error_finish(&error);
 }
 
+static void part_start(void *user, struct host *host) {
+    struct work_part *part = user;
+    plugin_wait_init(&part->wait, host, part_begin);
+    part_begin(&part->wait);
+}
+
+/* A worker that has not started has nothing to end. */
+static void part_end_wait(struct work_part *part) {
+    if (!plugin_wait_is_running(&part->wait)) return;
+    plugin_wait_stop(&part->wait);
+    part_end(part, NULL);
+}
+
 static void part_drain(void *user, struct host *host) {
     struct work_part *part = user;
     (void)host;
+    part_end_wait(part);
     if (part->worker) task_worker_drain(part->worker);
     part_unref(part);
 }
@@ -195,6 +222,7 @@ static void part_drain(void *user, struct host *host) {
 static void part_cancel(void *user, struct host *host) {
     struct work_part *part = user;
     (void)host;
+    part_end_wait(part);
     if (part->worker) task_worker_cancel(part->worker);
     part_unref(part);
 }

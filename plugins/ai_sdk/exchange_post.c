@@ -2,6 +2,7 @@
  * exchange_post.c - a message of the client, until its run has started.
  */
 #include "exchange_internal.h"
+#include "history.h"
 #include "plan.h"
 
 static void on_started(void *user, struct leg *leg, tn_value error) {
@@ -11,9 +12,8 @@ static void on_started(void *user, struct leg *leg, tn_value error) {
         answer_error(exchange, error);
         return;
     }
-    uint64_t request = exchange->request;
-    exchange_free(exchange);
-    (void)leg_add_reader(leg, request, false);
+    exchange_end(exchange);
+    (void)leg_add_reader(leg, exchange->number, false);
 }
 
 /* The messages that the client has: those of the thread, and the last input. */
@@ -28,6 +28,19 @@ static tn_value known_messages(const struct exchange *exchange, tn_value state, 
     return list;
 }
 
+/* Of the client's last step, what is in the thread counts: the rest is done again. *last_step: what counts. */
+static void take_back_parts(tn_value *parts, tn_value *last_step, tn_value messages) {
+    uint64_t count = tn.value->count(*parts), step = history_last_step(*parts);
+    uint64_t kept = history_committed(*parts, messages);
+    tn_value before = NULL;
+    if (kept == count || tn.value->slice(*parts, 0, kept, &before) != TN_OK) return;
+    if (tn.value->slice(before, step, kept - step, last_step) == TN_OK) {
+        tn_release(*parts);
+        *parts = tn_retain(before);
+    }
+    tn_release(before);
+}
+
 static void start_run(struct exchange *exchange, tn_value state) {
     struct chat_plan plan;
     chat_plan_make(&plan, &exchange->chat, &exchange->graph, exchange->thread, state);
@@ -36,47 +49,42 @@ static void start_run(struct exchange *exchange, tn_value state) {
         chat_plan_finish(&plan);
         return;
     }
-    tn_value known = known_messages(exchange, state, &plan);
+    tn_value known = known_messages(exchange, state, &plan), last_step = NULL;
+    tn_value parts = plan.continues ? tn_retain(exchange->chat.parts) : NULL;
+    if (exchange->resets && plan.repeats) take_back_parts(&parts, &last_step, known);
     struct leg_options options = {.caller = exchange->caller,
                                   .graph = &exchange->graph,
                                   .message_id = plan.continues ? exchange->chat.message_id : NULL,
+                                  .resets = exchange->resets,
                                   .known = known,
-                                  .parts = plan.continues ? exchange->chat.parts : NULL,
+                                  .parts = parts,
+                                  .last_step = last_step,
                                   .used = exchange->chat.used,
                                   .on_started = on_started,
                                   .user = exchange};
     exchange->leg = leg_start(exchange->all->legs, plan.method, tn_retain(plan.params), &options);
     if (exchange->leg == NULL) answer(exchange, 503, "The server has too many active chats; try again later.");
     tn_release(known);
+    tn_release(parts);
+    tn_release(last_step);
     chat_plan_finish(&plan);
 }
 
-static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
+static void on_thread(void *user, tn_value thread, tn_value state, tn_value error) {
     struct exchange *exchange = user;
-    exchange->call = 0;
-    if (status == TN_OK)
-        start_run(exchange, tn_get(value, "state"));
-    else if (serving_is(tn_get(value, "code"), "NOT_FOUND"))
-        start_run(exchange, NULL); /* it has no checkpoint yet */
-    else
-        answer_error(exchange, value);
-}
-
-static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
-    struct exchange *exchange = user;
-    exchange->call = 0;
-    if (status == TN_OK) {
-        exchange->thread = tn_retain(value);
-        call_take(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->chat_id), on_state);
-    } else if (serving_is(tn_get(value, "code"), "NOT_FOUND")) {
-        start_run(exchange, NULL);
-    } else {
-        answer_error(exchange, value);
+    exchange->reading = NULL;
+    if (error != NULL) {
+        answer_error(exchange, error);
+        return;
     }
+    exchange->thread = tn_retain(thread);
+    start_run(exchange, state);
 }
 
 static void read_thread(struct exchange *exchange) {
-    call_take(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->chat_id), on_thread);
+    exchange->reading =
+        serving_thread_read(&exchange->all->serving, exchange->caller, exchange->chat_id, on_thread, exchange);
+    if (exchange->reading == NULL) answer(exchange, 503, "The server is out of memory; try again later.");
 }
 
 /* ---- An answer that is active ---- */
@@ -125,10 +133,9 @@ static void on_graphs(void *user, tn_value graphs, tn_value error) {
         answer(exchange, 400, exchange->chat.reason);
 }
 
-void exchange_post(struct exchanges *exchanges, uint64_t request, tn_value value) {
-    struct exchange *exchange = exchange_new(exchanges, request, value);
-    if (exchange == NULL) return;
-    if (!chat_request_read(&exchange->chat, tn_get(value, "json"), tn_get(value, "query"))) {
+void exchange_post(struct exchange *exchange) {
+    tn_value body = tn_get(exchange->request, "json"), query = tn_get(exchange->request, "query");
+    if (!chat_request_read(&exchange->chat, body, query)) {
         answer(exchange, 400, exchange->chat.reason);
         return;
     }

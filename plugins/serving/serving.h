@@ -36,14 +36,82 @@ bool serving_open(struct serving *serving);
 int32_t serving_route(const struct serving *serving, const char *method, const char *path, const char *scope,
                       const char *more, tn_server_handler handler, void *user);
 
+/* ---- Requests of clients ---- */
+
+/*
+ * What a plugin keeps of a request, from its first event to CLOSED. The plugin declares it:
+ *
+ *     struct exchange {
+ *         SERVING_EXCHANGE;
+ *         tn_value mine;
+ *     };
+ *     exchange->number
+ */
+struct exchange;
+
+#define SERVING_EXCHANGE_MEMBERS                                                                                       \
+    struct serving_exchange *next;                                                                                     \
+    uint64_t number, caller; /* of the request; of its user, 0 if it has none */                                       \
+    tn_value request;        /* what TN_SERVER_REQUEST had */                                                          \
+    const char *owner        /* of the key, in `request`; "" for the operator */
+
+struct serving_exchange {
+    SERVING_EXCHANGE_MEMBERS;
+};
+
+#define SERVING_EXCHANGE                                                                                               \
+    union {                                                                                                            \
+        struct serving_exchange base;                                                                                  \
+        struct {                                                                                                       \
+            SERVING_EXCHANGE_MEMBERS;                                                                                  \
+        };                                                                                                             \
+    }
+
+/* A route: the parameters of serving_route, and what begins with it. */
+struct serving_row {
+    const char *method, *path, *scope, *more;
+    void (*begin)(struct exchange *exchange);
+};
+
+struct serving_protocol {
+    size_t size; /* of struct exchange */
+    const struct serving_row *rows;
+    size_t count;
+    /* A new request. The exchange is zero but for the members of SERVING_EXCHANGE. */
+    void (*begin)(void *plugin, struct exchange *exchange, const struct serving_row *row);
+    /* All other events. After CLOSED, whose value is NULL when the plugin ends, the exchange is freed. */
+    void (*event)(struct exchange *exchange, int32_t event, tn_value value);
+    /* The response to a request that the host refuses: new. NULL without such rows, or if memory runs out. */
+    tn_value (*refusal)(const struct serving_row *row, tn_value refused);
+};
+
+#define SERVING_SLOTS 256
+
+struct serving_exchanges {
+    const struct serving *serving;
+    const struct serving_protocol *protocol;
+    void *plugin;
+    struct serving_binding *bindings;
+    uint64_t open;                                 /* requests */
+    struct serving_exchange *slots[SERVING_SLOTS]; /* by the number of the request */
+};
+
+/* Registers the rows; a route that the host refuses was logged. TN_OK or TN_NO_MEMORY. The pointers are kept. */
+int32_t serving_exchanges_open(struct serving_exchanges *exchanges, const struct serving *serving,
+                               const struct serving_protocol *protocol, void *plugin);
+/* In deinit: all exchanges get CLOSED. */
+void serving_exchanges_close(struct serving_exchanges *exchanges);
+/* Sends the response, or aborts the request if it is NULL. Takes it. */
+void serving_respond_take(const struct serving *serving, uint64_t number, tn_value response);
+
 /* ---- Values ---- */
 
 void *serving_alloc(uint64_t size); /* zeroed; NULL if memory runs out */
 void serving_free(void *memory);
-char *serving_text_copy(const char *text); /* NULL stays NULL; freed with serving_free */
-bool serving_is(tn_value value, const char *text);
-bool serving_true(tn_value value);          /* a bool that is true */
-uint64_t serving_json_size(tn_value value); /* bytes as JSON; 0 for NULL, or if memory runs out */
+char *serving_text_copy(const char *text);         /* NULL stays NULL; freed with serving_free */
+bool serving_is(tn_value value, const char *text); /* a text that is `text`, without a NUL byte */
+bool serving_true(tn_value value);                 /* a bool that is true */
+uint64_t serving_json_size(tn_value value);        /* bytes as JSON; 0 for NULL, or if memory runs out */
 /* Random lower-case hexadecimal digits, NUL-terminated: `digits` of them, even. For ids. */
 void serving_random_hex(char *out, uint32_t digits);
 int64_t serving_now_s(void); /* the wall clock, in seconds */
@@ -56,6 +124,10 @@ uint64_t serving_caller(tn_value request);
 int32_t serving_error_status(tn_value error);
 
 /* ---- Calls of methods ---- */
+
+/* As a caller: the plugin itself, with the rights that its manifest declares, for what no request has asked. Ids and
+ * namespaces of users have their prefix. */
+#define SERVING_PLUGIN UINT64_MAX
 
 /*
  * Calls a method for the user. Takes `params`. The handler is called once, unless the call is cancelled; it is also
@@ -102,12 +174,23 @@ struct serving_lookup *serving_graphs(const struct serving *serving, uint64_t ca
 struct serving_lookup *serving_graph_named(const struct serving *serving, uint64_t caller, const char *name,
                                            serving_graphs_handler *handler, void *user);
 void serving_graphs_cancel(struct serving_lookup *lookup);
+/* NOT_FOUND: there is no graph of this name; NULL: `path` says where a client names one of several. New. */
+tn_value serving_graph_missing(const char *name, const char *path);
 
 /*
  * The answer of a run without messages: its member `answer`, `output`, `result`, `response` or `text`; else its only
  * text; else its members as JSON. A new reference; NULL if there is nothing.
  */
 tn_value serving_result_text(const struct serving_graph *graph, tn_value state);
+
+/* ---- Threads ---- */
+
+/* `thread` is that of thread/get, NULL if there is none; `state` is NULL if it has no checkpoint yet. Or an ERROR. */
+typedef void serving_thread_handler(void *user, tn_value thread, tn_value state, tn_value error);
+/* Reads a thread and its state. serving_thread_cancel(reading) until the handler was called. */
+struct serving_reading *serving_thread_read(const struct serving *serving, uint64_t caller, const char *thread_id,
+                                            serving_thread_handler *handler, void *user);
+void serving_thread_cancel(struct serving_reading *reading); /* NULL is allowed */
 
 /* ---- Runs ---- */
 
@@ -140,6 +223,26 @@ void serving_run_flow(struct serving_run *run);
 void serving_run_cancel(struct serving_run *run);
 /* Forgets the run, which continues unless it was cancelled. Nothing is reported afterwards. NULL is allowed. */
 void serving_run_close(struct serving_run *run);
+
+/* ---- The events of a run for one client ---- */
+
+/*
+ * A text/event-stream. While the client has no room, events wait, and the run does. The plugin sets `serving` and
+ * `number`, the request; after serving_stream_close or CLOSED it calls no other function.
+ */
+struct serving_stream {
+    const struct serving *serving;
+    uint64_t number;
+    tn_value waiting; /* data of events */
+    bool begun, full, ended;
+};
+
+bool serving_stream_begin(struct serving_stream *stream); /* false if the request has ended */
+/* Pauses the run, which may be NULL, if the client has no room. */
+void serving_stream_send(struct serving_stream *stream, tn_value data, struct serving_run *run);
+void serving_stream_room(struct serving_stream *stream, struct serving_run *run); /* TN_SERVER_ROOM */
+void serving_stream_end(struct serving_stream *stream);                           /* after the last event */
+void serving_stream_close(struct serving_stream *stream);                         /* frees what waits */
 
 /* ---- The events of a run as items ---- */
 

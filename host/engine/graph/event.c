@@ -23,15 +23,15 @@ static const char *run_mode_name(enum run_mode mode) {
     return "?";
 }
 
-/* 0: there is none of this name. */
-static unsigned run_mode_named(const char *name, size_t length) {
+static unsigned mode_of(const char *name, size_t length) {
+    if (length == 3 && memcmp(name, "all", 3) == 0) return RUN_MODE_ALL;
     for (size_t i = 0; i < MODE_COUNT; i++)
         if (strlen(mode_names[i].name) == length && memcmp(mode_names[i].name, name, length) == 0)
             return mode_names[i].mode;
-    return length == 3 && memcmp(name, "all", 3) == 0 ? RUN_MODE_ALL : 0;
+    return 0;
 }
 
-static void set_unknown_mode(struct error *error, const char *name, size_t length) {
+static void refuse_mode(const char *name, size_t length, struct error *error) {
     struct nearest nearest;
     nearest_init(&nearest, name, length);
     for (size_t i = 0; i < MODE_COUNT; i++)
@@ -42,14 +42,13 @@ static void set_unknown_mode(struct error *error, const char *name, size_t lengt
               (int)length, name, nearest_hint(&nearest).text);
 }
 
-/* Called for each event of a served run: similar names are compared only for a message. */
 unsigned run_modes_parse(const char *text, struct error *error) {
     unsigned found = 0;
     do {
         size_t length = strcspn(text, ",");
-        unsigned mode = run_mode_named(text, length);
+        unsigned mode = mode_of(text, length);
         if (!mode) {
-            set_unknown_mode(error, text, length);
+            refuse_mode(text, length, error);
             return 0;
         }
         found |= mode;

@@ -155,6 +155,7 @@ struct process *launch_plugin(const struct launch *launch, struct process_option
             entries[i] = value_chars(value_at(*launch->environment, i), NULL);
         options->arguments = arguments;
         options->environment = entries;
+        options->ends_by_ms = launch->host->ends_by_ms;
         options->scrub = launch_scrub_line;
         options->scrub_user = launch->host->secrets;
         process = process_start(launch->loop, options, error);

@@ -34,6 +34,8 @@ struct process;
 /* Bytes of other messages that arrive before a response; if there are more, the child is killed. */
 #define PROCESS_POSTPONED_MAX (16u << 20)
 
+#define PROCESS_LAST_CALL_MS 2000
+
 struct process_options {
     const char *const *arguments;   /* the program first, a path; NULL-terminated */
     const char *const *environment; /* NAME=value, NULL-terminated; NULL for empty */
@@ -52,6 +54,11 @@ struct process_options {
      */
     void (*ended)(void *user, const struct error *why);
     void *user;
+    /*
+     * clock_now_ms from which process_call_take gives a call at most PROCESS_LAST_CALL_MS, because the host ends; 0
+     * until that is known. Read on each call and during it. NULL: never.
+     */
+    const _Atomic int64_t *ends_by_ms;
     /*
      * Removes secrets from a line of output. Returns the new line, which is freed with mem_free, or NULL if the line
      * contains none. May be NULL.

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -345,9 +346,24 @@ enum frame_fit process_request_take(struct process *process, const char *method,
     return FRAME_FITS;
 }
 
+/* The time that a call may take, as far as it is known now. */
+static int64_t process_call_limit(const struct process *process, int64_t timeout_ms, int64_t now_ms) {
+    const _Atomic int64_t *ends_by_ms = process->options.ends_by_ms;
+    int64_t by_ms = ends_by_ms ? atomic_load(ends_by_ms) : 0;
+    bool ends = by_ms != 0 && now_ms >= by_ms;
+    return ends && timeout_ms > PROCESS_LAST_CALL_MS ? PROCESS_LAST_CALL_MS : timeout_ms;
+}
+
+static void process_kill_late(struct process *process, const char *method, int64_t limit_ms, int64_t timeout_ms) {
+    tn_value why = value_format("it did not answer `%s` within %lld ms%s", method, (long long)limit_ms,
+                                limit_ms < timeout_ms ? " at the end of the host" : "");
+    process_kill(process, value_chars(why, NULL));
+    value_unref(why);
+}
+
 int32_t process_call_take(struct process *process, const char *method, tn_value params, int64_t timeout_ms,
                           tn_value *result, struct error *error) {
-    int64_t id = process->last_id + 1, left_ms = timeout_ms, last_ms = clock_now_ms();
+    int64_t id = process->last_id + 1, used_ms = 0, last_ms = clock_now_ms();
     tn_value response;
     assert(!process->in_message_now);
     enum frame_fit fit = process_send_request_take(process, method, params);
@@ -367,17 +383,15 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
         if (process->dead) break;
         /* A machine that stands still uses up only one part of the child's time, so the child can still answer. */
         int64_t now_ms = clock_now_ms(), passed_ms = now_ms - last_ms;
-        left_ms -= passed_ms < POLL_MAX_MS ? passed_ms : POLL_MAX_MS;
+        int64_t limit_ms = process_call_limit(process, timeout_ms, now_ms);
+        used_ms += passed_ms < POLL_MAX_MS ? passed_ms : POLL_MAX_MS;
         last_ms = now_ms;
-        if (ended) {
+        if (ended)
             process_reap(process, EXIT_WAIT_MS);
-        } else if (left_ms <= 0) {
-            tn_value why = value_format("it did not answer `%s` within %lld ms", method, (long long)timeout_ms);
-            process_kill(process, value_chars(why, NULL));
-            value_unref(why);
-        } else {
-            ended = !process_transfer_wait(process, left_ms);
-        }
+        else if (used_ms >= limit_ms)
+            process_kill_late(process, method, limit_ms, timeout_ms);
+        else
+            ended = !process_transfer_wait(process, limit_ms - used_ms);
     }
     error_copy(error, &process->end_error);
     return TN_ERROR;

@@ -52,7 +52,8 @@ struct remote_services {
     /* The most processes for blocking components of the plugin, 1 to REMOTE_PROCESSES_MAX. NULL means the default. */
     uint32_t (*processes)(void *user, const struct plugin *plugin);
     void *processes_user;
-    const char *state_folder; /* where deaths are recorded (remote_deaths.h); NULL if they are not */
+    const _Atomic int64_t *ends_by_ms; /* as in process.h; NULL: never */
+    const char *state_folder;          /* where deaths are recorded (remote_deaths.h); NULL if they are not */
 };
 
 #define REMOTE_START_MS      10000 /* limit for starting a process, and loading and initialising its plugin */

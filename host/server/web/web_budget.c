@@ -12,6 +12,7 @@
 #include "host/server/web/web_limit.h"
 
 struct web_budget {
+    struct server *server;
     struct loop *loop;
     struct store *store; /* NULL: the host has none */
     struct web_limits *limits;
@@ -80,6 +81,7 @@ static void load(struct web_budget *budget) {
 struct web_budget *web_budget_new(struct server *server, struct web_limits *limits) {
     struct web_budget *budget = mem_zalloc(sizeof *budget);
     struct error error = ERROR_INIT;
+    budget->server = server;
     budget->loop = server_loop(server);
     budget->limits = limits;
     budget->store = host_store(server_host(server), &error);
@@ -96,8 +98,10 @@ static void write_last(struct web_budget *budget) {
     tn_value added = budget->store ? web_limits_unsaved(budget->limits, &day) : NULL;
     if (!added) return;
     access_use_add(budget->store, day, added, store_wait_done, &wait);
-    if (store_wait_end(&wait, store_loop(budget->store), NULL, &error) != TN_OK)
+    if (store_wait_end(&wait, store_loop(budget->store), NULL, &error) != TN_OK) {
         log_write(LOG_WARN, "serve", "what keys have used could not be saved: %s", error.message);
+        server_note_unsaved(budget->server);
+    }
     error_finish(&error);
     value_unref(added);
 }

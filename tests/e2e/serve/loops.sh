@@ -99,7 +99,7 @@ for loops in 1 4; do
     client all.py
     expect_code 0
     [ "$loops" = 1 ] && expected=$(cat "$work/out") || expect_out "$expected"
-    host_stop
+    serve_stop
     [ "$code" = 0 ] || fails "expected exit status 0 from $loops loops"
 done
 expect_in out '40 [1, 1, 2, 3, '
@@ -126,12 +126,50 @@ client busy.py
 expect_code 0 && expect_out done
 run tenon plugin unload tenon.core --connect s
 expect_not_in err 'has unloaded' && expect_in err 'this host has 3 loops' && expect_in err '[UNSUPPORTED]'
-host_stop
+serve_stop
 [ "$code" = 0 ] || fails "expected exit status 0"
 for n in 0 3 7; do
     run tenon thread show "d$n" --json
     expect_code 0 && expect_in out '"status":"stopped"'
 done
+
+# ---- Tools that plugins add while the host runs: each loop has its own MCP server, and waits until it has listed its tools ----
+cat >looks.yaml <<'YAML'
+version: "1.0"
+agent: {name: looks}
+channels: [{name: found, type: last_value}]
+tools: [{name: fake.look}]
+nodes: [{id: look, type: tool, config: {tool: fake.look, output_key: found}}]
+edges: [{from: START, to: look}, {from: look, to: END}]
+YAML
+cat >fake.py <<'PY'
+import json, os, sys
+TOOL = {"name": "look", "description": "Looks.", "annotations": {"readOnlyHint": True}, "inputSchema": {"type": "object"}}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    method, result = message["method"], {"content": [{"type": "text", "text": str(os.getpid())}]}
+    if method == "initialize":
+        result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "fake", "version": "1"}}
+    if method == "tools/list":
+        result = {"tools": [TOOL]}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+PY
+cat >looks.py <<'PY'
+from wire import *
+client = Client("s")
+runs = [client.call("run/start", {"document": "looks.yaml", "config": {"thread_id": "look %d" % number}})["run_id"] for number in range(6)]
+results = [client.call("run/wait", {"run_id": run}) for run in runs]
+print({result["status"] for result in results}, len({str(result["report"].get("state", {}).get("found")) for result in results}),
+      [result["report"]["error"]["message"] for result in results if "error" in result["report"]])
+PY
+printf 'store: {use: sqlite, path: ./kept-4.db}\nloops: 2\nplugins: {config: {tenon.mcp: {servers: {fake: {command: [python3, fake.py]}}}}}\n' >tenon.yaml
+host_start
+client looks.py
+expect_code 0 && expect_out "{'done'} 2 []"
+host_stop
+printf 'store: {use: sqlite, path: ./kept-4.db}\nloops: 3\n' >tenon.yaml
 
 # ---- A killed host: its threads continue in the next one ----
 host_start
@@ -160,6 +198,6 @@ host_start --loops 2
 client killed.py resume
 expect_code 0
 [ "$(grep -c cancelled "$work/out")" = 6 ] || fails "expected 6 runs that went on"
-host_stop
+serve_stop
 run tenon serve --socket s --loops 0
 expect_code 2 && expect_in err '--loops: found `0`, expected a whole number from 1 to 64'
