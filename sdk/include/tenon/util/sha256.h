@@ -54,9 +54,9 @@ static inline void tn_sha256_mix(uint32_t hash[8], const unsigned char block[64]
                    TN_UTIL_CAST(uint32_t, from[2]) << 8 | from[3];
     }
     for (uint32_t i = 16; i < 64; i++) {
-        uint32_t near = words[i - 2], far = words[i - 15];
-        words[i] = words[i - 16] + (tn_sha256_rotate(far, 7) ^ tn_sha256_rotate(far, 18) ^ far >> 3) + words[i - 7] +
-                   (tn_sha256_rotate(near, 17) ^ tn_sha256_rotate(near, 19) ^ near >> 10);
+        uint32_t newer = words[i - 2], older = words[i - 15];
+        words[i] = words[i - 16] + (tn_sha256_rotate(older, 7) ^ tn_sha256_rotate(older, 18) ^ older >> 3) +
+                   words[i - 7] + (tn_sha256_rotate(newer, 17) ^ tn_sha256_rotate(newer, 19) ^ newer >> 10);
     }
     /* Variables stay in registers; an array would be moved in memory by each step. */
     uint32_t a = hash[0], b = hash[1], c = hash[2], d = hash[3], e = hash[4], f = hash[5], g = hash[6], h = hash[7];
