@@ -72,7 +72,7 @@ if mount -t tmpfs -o size=4m tmpfs "$disk" 2>/dev/null; then
     web_stop
 fi
 
-# ---- PostgreSQL, to which there is no connection ----
+# ---- PostgreSQL: there is no connection; it accepts connections, and does not answer; its processes are stopped ----
 [ -e "$BINARY/lib/tenon/plugins/postgres.so" ] && [ -S "${TENON_TEST_POSTGRES:-}/.s.PGSQL.5432" ] || exit 0
 mkdir proxy
 proxy=$PWD/proxy/.s.PGSQL.5432
@@ -81,15 +81,24 @@ proxy_start() {
     servers+=("$!")
     wait_until test -S "$proxy"
 }
+sql() { "$SOURCE/tests/postgres/server" run "$TENON_TEST_POSTGRES" psql -qAt -h "$TENON_TEST_POSTGRES" -U tenon tenon -c "$1"; }
 proxy_start
 printf '#!/bin/sh\ncase $1 in away) kill -9 %s; rm %s;; back) touch back;; esac\n' "${servers[-1]}" "$proxy" >gone
-chmod +x gone
-printf 'store: {use: postgres, url: "host=%s dbname=tenon user=tenon", schema: %s, timeout_ms: 700, reconnect_ms: 300}\nserve: {port: 0, log: false}\n' "$PWD/proxy" "away_$$" >tenon.yaml
-key=$(tenon key create ada)
+printf 'store: {use: postgres, url: "host=%s dbname=tenon user=tenon connect_timeout=2 application_name=%s", schema: %s, timeout_ms: 700, reconnect_ms: 300, busy_ms: 700}\nserve: {port: 0, log: false}\n' "$PWD/proxy" "away_$$" "away_$$" >tenon.yaml
+key=$(tenon key create ada) bob=$(tenon key create bob)
 web_start
+chmod +x gone
 python3 "$SOURCE/tests/serve/store_away.py" "$web" "$key" command ./gone >client.out 2>client.err &
 client=$!
 wait_until eval "test -e back || ! kill -0 $client"
 proxy_start
 wait "$client" || { cat client.err web.err >&2; fails "store_away.py $web command"; }
+printf '#!/bin/sh\ncase $1 in away) kill -STOP %s;; back) kill -CONT %s;; esac\n' "${servers[-1]}" "${servers[-1]}" >gone
+client "$web" "$bob" command ./gone
+running
+stopped=$(sql "SELECT pid FROM pg_stat_activity WHERE application_name = 'away_$$'")
+kill -STOP $stopped
+wait_until eval 'tenon thread show "@ada:$id" --json | grep -qF "\"status\":\"done\""' # by another connection
+kill -CONT $stopped
 web_stop
+[ "$code" = 0 ] || fails "expected exit status 0: $code, $(cat web.err)"
