@@ -8,7 +8,8 @@
 
 #define WAITING_KEY_MAX (WEB_WAITING_MAX / 4 * 3)
 
-/* Small responses are limited by the number of requests, so clients of other keys still get errors and short answers. */
+/* Small responses are limited by the number of requests, so clients of other keys still get errors and short answers.
+ */
 static bool has_room(const struct web_request *request, int64_t bytes) {
     return bytes <= WEB_WAITING_SMALL || request->web->waiting + bytes <= WEB_WAITING_MAX;
 }
