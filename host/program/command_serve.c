@@ -194,6 +194,7 @@ int command_serve(const struct arguments *arguments) {
         if (server_start_schedule(server_of(served.host), &error) != TN_OK)
             command_warn("no schedule runs: %s [%s]", error.message, error.code);
         if (served.web) server_start_continue(server_of(served.host));
+        if (served.web) server_start_timetable(server_of(served.host));
         service_notify("READY=1");
         serve_until_done(&served, drain);
     }

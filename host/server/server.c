@@ -18,6 +18,7 @@
 #include "host/server/server_internal.h"
 #include "host/server/server_run.h"
 #include "host/server/server_schedule.h"
+#include "host/server/server_timetable.h"
 #include "host/server/server_trace.h"
 #include "host/server/server_work.h"
 #include <string.h>
@@ -30,6 +31,7 @@ struct server {
     struct server_workers *workers;
     struct server_schedule *schedule;
     struct server_continue *continues;
+    struct server_timetable *timetable;
     struct plugin_clients *plugin_clients;
     struct method_jobs *jobs;
     struct server_trace *trace;
@@ -74,6 +76,13 @@ int32_t server_start_schedule(struct server *server, struct error *error) {
     return server_schedule_start(server->schedule, error);
 }
 void server_start_continue(struct server *server) { server_continue_start(server->continues); }
+void server_start_timetable(struct server *server) { server_timetable_start(server->timetable); }
+void server_set_starter(struct server *server, const struct server_starter *starter) {
+    server_timetable_set_starter(server->timetable, starter);
+}
+struct server_timetable *server_timetable_of(const struct server *server) {
+    return server->timetable;
+}
 struct server_continue *server_continue_of(const struct server *server) {
     return server->continues;
 }
@@ -124,6 +133,7 @@ bool server_is_drained(const struct server *server) {
 void server_drain(struct server *server) {
     server_schedule_stop(server->schedule);
     server_continue_stop(server->continues);
+    server_timetable_stop(server->timetable);
     server_workers_drain(server->workers);
     server_runs_drain(server->runs);
 }
@@ -229,6 +239,7 @@ struct server *server_new(struct host *host) {
     server->workers = server_workers_new(server);
     server->schedule = server_schedule_new(server);
     server->continues = server_continue_new(server);
+    server->timetable = server_timetable_new(server);
     server->plugin_clients = plugin_clients_new(server);
     server->jobs = method_jobs_new(server);
     server->trace = server_trace_new(server);
@@ -241,6 +252,7 @@ void server_free(struct server *server) {
     if (!server) return;
     server_schedule_end(server->schedule);
     server_continue_end(server->continues);
+    server_timetable_end(server->timetable);
     server_workers_end(server->workers);
     server_runs_end(server->runs);
     loops_free(server->loops);
@@ -256,6 +268,7 @@ void server_free(struct server *server) {
     server_workers_free(server->workers);
     server_schedule_free(server->schedule);
     server_continue_free(server->continues);
+    server_timetable_free(server->timetable);
     loop_undefer(server_loop(server), &server->changed);
     value_unref(server->known);
     mem_free(server);

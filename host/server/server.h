@@ -24,6 +24,7 @@ struct loop;
 struct loops;
 struct rpc_budget;
 struct server;
+struct server_starter;
 
 /* One for each host. host_free frees it, too. */
 struct server *server_new(struct host *host);
@@ -70,6 +71,10 @@ int32_t server_start_schedule(struct server *server, struct error *error);
  * (server_continue.h). Call it when plugins can serve the clients of these runs.
  */
 void server_start_continue(struct server *server);
+/* From now on, until the server drains, the schedules of clients start runs (server_timetable.h). */
+void server_start_timetable(struct server *server);
+/* Who says whether the keys that have made schedules may start runs. NULL, as at first: they may. Copied. */
+void server_set_starter(struct server *server, const struct server_starter *starter);
 /*
  * Active runs end after their super-step; those with a thread can be continued later. Workers do the same, and their
  * Tasks return to the queue. No more runs and workers can start.

@@ -11,6 +11,7 @@ struct method_jobs;
 struct plugin_clients;
 struct server_continue;
 struct server_runs;
+struct server_timetable;
 struct server_trace;
 struct server_workers;
 
@@ -30,6 +31,7 @@ void client_remove_call(struct client_call *call); /* no effect if it is in no l
 void server_forget_client(struct server *server, const struct client *client);
 struct server_continue *server_continue_of(const struct server *server);
 struct server_runs *server_runs_of(const struct server *server);
+struct server_timetable *server_timetable_of(const struct server *server);
 struct server_workers *server_workers_of(const struct server *server);
 struct method_jobs *server_jobs(const struct server *server); /* for method_job.h */
 /*

@@ -16,28 +16,23 @@ static struct a2a *a2a_state; /* between init and deinit */
 
 static const char CANCELS[] = "cancel", SUBSCRIBES[] = "subscribe";
 
-/* How a request without JSON-RPC becomes the parameters of a method. */
-enum source { FROM_RPC, FROM_BODY, FROM_QUERY, FROM_ACTION, CARD };
+static exchange_begin rpc_begin, no_action;
 
-static const struct route {
-    const char *method, *path, *scope, *more;
-    enum source source;
-    exchange_begin *begin;
-} routes[] = {
-    {"GET", "/.well-known/agent-card.json", "read", NOBODY, CARD, card_begin},
-    {"GET", "/a2a/{graph}/.well-known/agent-card.json", "read", NOBODY, CARD, card_begin},
-    {"GET", "/a2a/{graph}/extendedAgentCard", "read", NOBODY, FROM_QUERY, extended_begin},
-    {"POST", "/a2a/{graph}", "run", BODY, FROM_RPC, NULL},
-    {"POST", "/a2a/{graph}/", "run", BODY, FROM_RPC, NULL}, /* clients that join an empty path to the address */
-    {"POST", "/a2a/{graph}/message:send", "run", BODY, FROM_BODY, send_begin},
-    {"POST", "/a2a/{graph}/message:stream", "run", BODY, FROM_BODY, stream_begin},
-    {"GET", "/a2a/{graph}/tasks", "run", NOBODY, FROM_QUERY, list_begin},
-    {"GET", "/a2a/{graph}/tasks/{id}", "run", NOBODY, FROM_ACTION, get_begin},
-    {"POST", "/a2a/{graph}/tasks/{id}", "run", OPTIONAL, FROM_ACTION, NULL},
-    {"GET", CONFIGS, "run", NOBODY, FROM_QUERY, push_list_begin},
-    {"POST", CONFIGS, "run", SMALL, FROM_BODY, push_create_begin},
-    {"GET", CONFIGS "/{config}", "run", NOBODY, FROM_QUERY, push_get_begin},
-    {"DELETE", CONFIGS "/{config}", "run", OPTIONAL, FROM_QUERY, push_delete_begin},
+static const struct serving_row routes[] = {
+    {"GET", "/.well-known/agent-card.json", "read", NOBODY, card_begin},
+    {"GET", "/a2a/{graph}/.well-known/agent-card.json", "read", NOBODY, card_begin},
+    {"GET", "/a2a/{graph}/extendedAgentCard", "read", NOBODY, extended_begin},
+    {"POST", "/a2a/{graph}", "run", BODY, rpc_begin},
+    {"POST", "/a2a/{graph}/", "run", BODY, rpc_begin}, /* clients that join an empty path to the address */
+    {"POST", "/a2a/{graph}/message:send", "run", BODY, send_begin},
+    {"POST", "/a2a/{graph}/message:stream", "run", BODY, stream_begin},
+    {"GET", "/a2a/{graph}/tasks", "run", NOBODY, list_begin},
+    {"GET", "/a2a/{graph}/tasks/{id}", "run", NOBODY, get_begin},
+    {"POST", "/a2a/{graph}/tasks/{id}", "run", OPTIONAL, no_action},
+    {"GET", CONFIGS, "run", NOBODY, push_list_begin},
+    {"POST", CONFIGS, "run", SMALL, push_create_begin},
+    {"GET", CONFIGS "/{config}", "run", NOBODY, push_get_begin},
+    {"DELETE", CONFIGS "/{config}", "run", OPTIONAL, push_delete_begin},
 };
 
 static const struct rpc_method {
@@ -61,12 +56,8 @@ static const struct rpc_method {
 /* ---- Answers ---- */
 
 static void respond_take(struct exchange *exchange, int32_t status, tn_value body) {
-    tn_value response = tn_build("{s:i, s:V}", "status", (int)status, "json", body);
-    if (response != NULL)
-        (void)exchange->a2a->serving.server->respond(tn.host, exchange->number, response);
-    else
-        exchange_abort(exchange);
-    tn_release(response);
+    serving_respond_take(&exchange->a2a->serving, exchange->number,
+                         tn_build("{s:i, s:V}", "status", (int)status, "json", body));
 }
 
 /* The value in the version of the client, and for JSON-RPC in its envelope. New. */
@@ -135,11 +126,13 @@ static tn_value query_params(const struct exchange *exchange) {
     return params;
 }
 
-static void begin_rpc(struct exchange *exchange, tn_value body, bool version_is_known, const char *version) {
+static void rpc_begin(struct exchange *exchange) {
+    tn_value body = tn_get(exchange->request, "json");
     tn_value id = tn_get(body, "id"), params = tn_get(body, "params");
     int32_t kind = tn.value->kind(id);
     const char *name = tn_get_text(body, "method", NULL);
-    char text[200];
+    char text[200], version[24];
+    bool version_is_known = read_version(exchange, version, sizeof version);
     exchange->id = kind == TN_STRING || kind == TN_INT ? tn_retain(id) : tn_null();
     if (body == NULL) {
         exchange_fail(exchange, A2A_CONTENT_TYPE, "the body must be JSON, with the type application/json");
@@ -168,118 +161,79 @@ static void begin_rpc(struct exchange *exchange, tn_value body, bool version_is_
     exchange_fail(exchange, A2A_NO_METHOD, text);
 }
 
+static void no_action(struct exchange *exchange) {
+    exchange_fail(exchange, A2A_NO_METHOD, "expected /tasks/ID:cancel or /tasks/ID:subscribe");
+}
+
 /* `/tasks/ID`, `/tasks/ID:cancel` and `/tasks/ID:subscribe`. */
-static void begin_action(struct exchange *exchange, const struct route *route) {
+static void begin_action(struct exchange *exchange, const struct serving_row *route) {
     tn_value id = tn_get(tn_get(exchange->request, "params"), "id");
     uint64_t length = 0;
     const char *chars = tn_chars(id, &length), *colon = chars != NULL ? strrchr(chars, ':') : NULL;
     const char *action = colon != NULL ? colon + 1 : "";
-    bool gets = route->begin != NULL;
+    bool gets = route->begin == get_begin;
     exchange_begin *begin = strcmp(action, SUBSCRIBES) == 0         ? subscribe_begin
                             : strcmp(action, CANCELS) == 0 && !gets ? cancel_begin
                                                                     : route->begin;
-    if (begin == NULL) {
-        exchange_fail(exchange, A2A_NO_METHOD, "expected /tasks/ID:cancel or /tasks/ID:subscribe");
-        return;
-    }
     if (begin != route->begin) length = (uint64_t)(colon - chars);
     exchange->params = tn_set_take(query_params(exchange), "id", tn_text_n(chars, length));
     begin(exchange);
 }
 
-static void exchange_start(struct exchange *exchange, const struct route *route) {
+/* The parameters of a method: of a POST they are its body, else its query. */
+static void begin(void *plugin, struct exchange *exchange, const struct serving_row *route) {
     char version[24], text[120];
     tn_value body = tn_get(exchange->request, "json");
-    bool known = read_version(exchange, version, sizeof version);
+    exchange->a2a = plugin;
+    bool known = read_version(exchange, version, sizeof version), has_body = strcmp(route->method, "POST") == 0;
     exchange->graph = tn_get_text(tn_get(exchange->request, "params"), "graph", NULL);
-    if (route->source == CARD) {
+    if (route->begin == card_begin || route->begin == rpc_begin) {
         route->begin(exchange);
-    } else if (route->source == FROM_RPC) {
-        begin_rpc(exchange, body, known, version);
     } else if (!known || exchange->old) {
         exchange->old = false;
         (void)snprintf(text, sizeof text, "A2A-Version: found %.20s, expected 1.0; 0.3 is served as JSON-RPC",
                        *version != '\0' ? version : "none, which means 0.3");
         exchange_fail(exchange, A2A_VERSION, text);
-    } else if (route->source == FROM_BODY && tn.value->kind(body) != TN_OBJECT) {
+    } else if (route->begin == get_begin || route->begin == no_action) {
+        begin_action(exchange, route);
+    } else if (has_body && tn.value->kind(body) != TN_OBJECT) {
         exchange_fail(exchange, body == NULL ? A2A_CONTENT_TYPE : A2A_INVALID_PARAMS,
                       "the body must be an object as JSON, with the type application/json");
-    } else if (route->source == FROM_ACTION) {
-        begin_action(exchange, route);
     } else {
-        exchange->params = route->source == FROM_BODY ? wire_params_named(body) : query_params(exchange);
+        exchange->params = has_body ? wire_params_named(body) : query_params(exchange);
         route->begin(exchange);
     }
 }
 
-/* ---- Exchanges ---- */
-
-static struct exchange **exchange_at(struct a2a *a2a, uint64_t number) {
-    struct exchange **at = &a2a->exchanges[number % (sizeof a2a->exchanges / sizeof *a2a->exchanges)];
-    while (*at != NULL && (*at)->number != number) at = &(*at)->next;
-    return at;
+/* The host's refusals. A JSON-RPC request gets an answer of JSON-RPC. */
+static tn_value refusal(const struct serving_row *route, tn_value refused) {
+    int32_t status = (int32_t)tn_get_int(refused, "status", 500);
+    bool of_rpc = route->begin == rpc_begin;
+    tn_value given = tn_get(tn_get(refused, "json"), "id"), id = NULL;
+    enum a2a_kind kind = status == 400 && of_rpc ? A2A_PARSE : error_kind_of_status(status);
+    if (of_rpc)
+        id = tn.value->kind(given) == TN_STRING || tn.value->kind(given) == TN_INT ? tn_retain(given) : tn_null();
+    tn_value response = tn_build("{s:i, s:V}", "status", (int)status, "json",
+                                 error_body(kind, tn_get_text(refused, "message", "the request was refused"), id));
+    tn_release(id);
+    return response;
 }
 
-static void exchange_free(struct exchange *exchange) {
+static void on_event(struct exchange *exchange, int32_t event, tn_value value) {
+    (void)value;
+    if (exchange->on_event != NULL) exchange->on_event(exchange, event);
+    if (event != TN_SERVER_CLOSED) return;
     list_drop(exchange);
-    tn_release(exchange->request);
     tn_release(exchange->id);
     tn_release(exchange->params);
-    serving_free(exchange->owner);
-    serving_free(exchange);
 }
 
-static struct exchange *exchange_new(struct a2a *a2a, uint64_t number, tn_value request) {
-    struct exchange *exchange = serving_alloc(sizeof *exchange);
-    if (exchange == NULL) return NULL;
-    exchange->a2a = a2a;
-    exchange->number = number;
-    exchange->caller = serving_caller(request);
-    exchange->owner = serving_text_copy(tn_get_text(tn_get(request, "caller"), "owner", ""));
-    exchange->request = tn_retain(request);
-    if (exchange->owner != NULL) return exchange;
-    exchange_free(exchange);
-    return NULL;
-}
-
-/* The host's refusals. A JSON-RPC request gets an answer of JSON-RPC. */
-static void refuse(const struct route *route, uint64_t number, tn_value refused) {
-    int32_t status = (int32_t)tn_get_int(refused, "status", 500);
-    tn_value id = tn_get(tn_get(refused, "json"), "id"), of_rpc = NULL;
-    enum a2a_kind kind = status == 400 && route->source == FROM_RPC ? A2A_PARSE : error_kind_of_status(status);
-    if (route->source == FROM_RPC)
-        of_rpc = tn.value->kind(id) == TN_STRING || tn.value->kind(id) == TN_INT ? tn_retain(id) : tn_null();
-    tn_value response = tn_build("{s:i, s:V}", "status", (int)status, "json",
-                                 error_body(kind, tn_get_text(refused, "message", "the request was refused"), of_rpc));
-    (void)a2a_state->serving.server->respond(tn.host, number, response);
-    tn_release(response);
-    tn_release(of_rpc);
-}
-
-static void TN_ABI on_request(void *user, uint64_t number, int32_t event, tn_value value) {
-    const struct route *route = user;
-    struct a2a *a2a = a2a_state;
-    struct exchange **at, *exchange;
-    if (a2a == NULL) return;
-    if (event == TN_SERVER_REFUSED) {
-        refuse(route, number, value);
-        return;
-    }
-    at = exchange_at(a2a, number);
-    exchange = *at;
-    if (event == TN_SERVER_REQUEST && exchange == NULL) {
-        exchange = *at = exchange_new(a2a, number, value);
-        if (exchange != NULL)
-            exchange_start(exchange, route);
-        else
-            (void)a2a->serving.server->abort(tn.host, number);
-        return;
-    }
-    if (exchange == NULL) return;
-    if (event == TN_SERVER_CLOSED) *at = exchange->next;
-    if (exchange->on_event != NULL) exchange->on_event(exchange, event);
-    if (event == TN_SERVER_CLOSED) exchange_free(exchange);
-}
+static const struct serving_protocol protocol = {.size = sizeof(struct exchange),
+                                                 .rows = routes,
+                                                 .count = sizeof routes / sizeof *routes,
+                                                 .begin = begin,
+                                                 .event = on_event,
+                                                 .refusal = refusal};
 
 /* ---- The plugin ---- */
 
@@ -307,8 +261,18 @@ static void read_push(struct a2a *a2a, tn_value config) {
         tn_log(TN_LOG_ERROR, "tenon.a2a_server: there are no push notifications, because no plugin provides HTTP");
 }
 
-static int32_t TN_ABI init(void *self, tn_value config) {
+static void TN_ABI deinit(void *self) {
     (void)self;
+    struct a2a *a2a = a2a_state;
+    if (a2a == NULL) return;
+    serving_exchanges_close(&a2a->exchanges);
+    tasks_free(a2a);
+    a2a_state = NULL;
+    tn_release(a2a->push_allow);
+    serving_free(a2a);
+}
+
+static int32_t TN_ABI init(void *self, tn_value config) {
     struct a2a *a2a = serving_alloc(sizeof *a2a);
     if (a2a == NULL) return TN_NO_MEMORY;
     if (!serving_open(&a2a->serving)) {
@@ -319,30 +283,9 @@ static int32_t TN_ABI init(void *self, tn_value config) {
     a2a->hybrid = hybrid == NULL || serving_true(hybrid);
     read_push(a2a, config);
     a2a_state = a2a;
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        const struct route *route = &routes[i];
-        int32_t status = serving_route(&a2a->serving, route->method, route->path, route->scope, route->more, on_request,
-                                       (void *)(uintptr_t)route);
-        if (status == TN_UNSUPPORTED) break; /* the host serves nothing */
-    }
-    return TN_OK;
-}
-
-static void TN_ABI deinit(void *self) {
-    (void)self;
-    struct a2a *a2a = a2a_state;
-    if (a2a == NULL) return;
-    for (size_t i = 0; i < sizeof a2a->exchanges / sizeof *a2a->exchanges; i++)
-        while (a2a->exchanges[i] != NULL) {
-            struct exchange *exchange = a2a->exchanges[i];
-            a2a->exchanges[i] = exchange->next;
-            if (exchange->on_event != NULL) exchange->on_event(exchange, TN_SERVER_CLOSED);
-            exchange_free(exchange);
-        }
-    tasks_free(a2a);
-    a2a_state = NULL;
-    tn_release(a2a->push_allow);
-    serving_free(a2a);
+    int32_t status = serving_exchanges_open(&a2a->exchanges, &a2a->serving, &protocol, a2a);
+    if (status != TN_OK) deinit(self);
+    return status;
 }
 
 TN_LIFECYCLE(init, NULL, deinit)

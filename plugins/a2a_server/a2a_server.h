@@ -192,8 +192,8 @@ void task_load(struct exchange *exchange, const char *id, task_then *then);
 
 struct a2a {
     struct serving serving;
-    struct exchange *exchanges[256]; /* by the number of the request */
-    struct task *tasks;              /* the newest first */
+    struct serving_exchanges exchanges;
+    struct task *tasks; /* the newest first */
     uint32_t active, ended;
     uint64_t bytes;                      /* of all tasks */
     bool hybrid;                         /* cards have the members of 0.3, too */
@@ -205,11 +205,8 @@ struct a2a {
 
 /* A request of a client, from its first event to CLOSED. */
 struct exchange {
-    struct exchange *next;
+    SERVING_EXCHANGE;
     struct a2a *a2a;
-    uint64_t number, caller;
-    char *owner;      /* of the key; "" for the operator */
-    tn_value request; /* what TN_SERVER_REQUEST had */
     const char *graph;
     bool old;        /* 0.3 */
     bool is_card;    /* the answer is a file, not the result of a method */

@@ -50,14 +50,52 @@ static void stream_remove(struct chunks *chunks, struct stream *stream) {
     stream_free(stream);
 }
 
-/* The message of the stream is complete, or does not count: the next delta begins another one. */
-static void stream_end(struct chunks *chunks, struct stream *stream, bool discarded) {
+void stream_close(struct chunks *chunks, struct stream *stream) {
+    struct step_owner before = chunks->owner;
+    chunks->owner = stream->owner;
     if (*stream->text) send_take(chunks, tn_build("{s:s, s:s}", "type", "text-end", "id", stream->text));
     if (*stream->reasoning) send_take(chunks, tn_build("{s:s, s:s}", "type", "reasoning-end", "id", stream->reasoning));
     *stream->text = *stream->reasoning = '\0';
-    calls_stream_end(chunks, stream, discarded);
-    if (stream->any && !discarded) print_note(chunks, stream->print + stream->print_rest);
+    chunks->owner = before;
+}
+
+/* The next delta begins another message. */
+static void stream_end(struct chunks *chunks, struct stream *stream, enum stream_end how) {
+    struct step_owner before = chunks->owner;
+    if (how == STREAM_REPEATED && step_take_back(chunks, &stream->owner, STEP_STREAM)) {
+        stream_remove(chunks, stream);
+        return;
+    }
+    stream_close(chunks, stream);
+    chunks->owner = stream->owner;
+    calls_stream_end(chunks, stream, how != STREAM_COMPLETE);
+    chunks->owner = before;
+    if (stream->any && how == STREAM_COMPLETE) {
+        print_note(chunks, stream->print + stream->print_rest);
+        step_note_print(chunks, stream);
+    }
     stream_remove(chunks, stream);
+}
+
+/* Behind the fingerprint of the nodes around it, or PRINT_START. Never 0. */
+static uint64_t print_node(uint64_t around, tn_value node) {
+    uint64_t length = 0;
+    const char *text = tn_chars(node, &length);
+    return print_add(print_add(around, text, text != NULL ? length : 0), "/", 1) | 1;
+}
+
+/* A super-step repeats the place of an activation: only attempts of the same one replace each other. */
+static struct step_owner owner_of(struct chunks *chunks, tn_value key, tn_value event) {
+    tn_value path = tn_get(event, "path");
+    uint64_t length = 0, around = PRINT_START;
+    const char *text = tn_chars(key, &length);
+    uint64_t place = print_add(PRINT_START, text, text != NULL ? length : 0);
+    struct step_owner owner = {.place = place + (uint64_t)tn_get_int(event, "step", 0) * PRINT_START,
+                               .number = ++chunks->stream_number,
+                               .attempt = tn_get_int(event, "attempt", 1)};
+    for (uint64_t i = 0; i < tn.value->count(path) && i < CHUNKS_DEPTH_MAX; i++)
+        owner.around[i] = around = print_node(around, tn.value->at(path, i));
+    return owner;
 }
 
 /* NULL: there are too many, or memory has run out. */
@@ -66,8 +104,8 @@ static struct stream *stream_of(struct chunks *chunks, tn_value event) {
     int64_t attempt = tn_get_int(event, "attempt", 1);
     struct stream *stream = chunks->streams;
     while (stream != NULL && tn.value->equal(stream->key, key) == 0) stream = stream->next;
-    if (stream != NULL && stream->attempt != attempt) { /* what the earlier attempt sent does not count */
-        stream_end(chunks, stream, true);
+    if (stream != NULL && stream->owner.attempt != attempt) { /* what the earlier attempt sent does not count */
+        stream_end(chunks, stream, STREAM_REPEATED);
         stream = NULL;
     }
     if (stream == NULL && key != NULL && chunks->stream_count < CHUNKS_STREAMS_MAX)
@@ -75,7 +113,9 @@ static struct stream *stream_of(struct chunks *chunks, tn_value event) {
     else
         return tn_release(key), stream;
     if (stream == NULL) return tn_release(key), NULL;
-    *stream = (struct stream){.next = chunks->streams, .key = key, .attempt = attempt, .print = PRINT_START};
+    *stream = (struct stream){
+        .next = chunks->streams, .key = key, .owner = owner_of(chunks, key, event), .print = PRINT_START};
+    if (attempt > 1) (void)step_take_back(chunks, &stream->owner, STEP_EARLIER);
     chunks->streams = stream;
     chunks->stream_count++;
     return stream;
@@ -143,16 +183,18 @@ static void show_delta(struct chunks *chunks, tn_value event, tn_value delta) {
     }
     if (stream == NULL) return;
     if (tn_get(delta, "reset") != NULL) {
-        stream_end(chunks, stream, true);
+        stream_end(chunks, stream, STREAM_REPEATED);
         return;
     }
+    chunks->owner = stream->owner;
     show_content(chunks, stream, delta);
     if (call != NULL) {
         delta_close(chunks, "text-end", stream->text);
         delta_close(chunks, "reasoning-end", stream->reasoning);
         calls_delta(chunks, stream, call);
     }
-    if (done != NULL) stream_end(chunks, stream, false);
+    chunks->owner = (struct step_owner){0};
+    if (done != NULL) stream_end(chunks, stream, STREAM_COMPLETE);
 }
 
 /* ---- Messages that nodes write ---- */
@@ -235,20 +277,40 @@ static void show_custom(struct chunks *chunks, tn_value event, tn_value data) {
     send_take(chunks, chunk);
 }
 
+/* A node with a graph begins again, and so does everything inside. Of items, events inside do not say which they are
+ * of. */
+static void show_task(struct chunks *chunks, tn_value event) {
+    tn_value path = tn_get(event, "path");
+    struct step_owner owner = {.place = PRINT_START};
+    if (!serving_is(tn_get(event, "event"), "reset") || tn_get(event, "item") != NULL) return;
+    for (uint64_t i = 0, count = tn.value->count(path); i < count; i++)
+        owner.place = print_node(owner.place, tn.value->at(path, i));
+    owner.place = print_node(owner.place, tn_get(event, "node"));
+    for (struct stream *stream = chunks->streams, *next; stream != NULL; stream = next) {
+        next = stream->next;
+        if (step_is_meant(&stream->owner, &owner, STEP_INSIDE)) stream_end(chunks, stream, STREAM_REPEATED);
+    }
+    (void)step_take_back(chunks, &owner, STEP_INSIDE);
+}
+
 void chunks_event(struct chunks *chunks, tn_value event) {
     tn_value delta = tn_get(event, "delta"), writes = tn_get(event, "writes"), data = tn_get(event, "data");
+    if (serving_is(tn_get(event, "type"), "tasks")) {
+        show_task(chunks, event);
+        return;
+    }
     note_nested(chunks, tn_get(event, "path"));
     if (delta != NULL) show_delta(chunks, event, delta);
     if (writes != NULL && !event_is_nested(chunks, event)) show_writes(chunks, writes);
     if (data != NULL) show_custom(chunks, event, data);
 }
 
-void streams_end(struct chunks *chunks, bool discarded) {
-    while (chunks->streams != NULL) stream_end(chunks, chunks->streams, discarded);
+void streams_end(struct chunks *chunks, enum stream_end how) {
+    while (chunks->streams != NULL) stream_end(chunks, chunks->streams, how);
 }
 
 void chunks_missed(struct chunks *chunks) {
-    streams_end(chunks, true);
+    streams_end(chunks, STREAM_REPEATED);
     chunks->missed = true;
 }
 
@@ -265,6 +327,7 @@ struct chunks *chunks_new(const struct chunks_options *options) {
     chunks->item = tn_retain(options->graph->item);
     chunks->graph = *options->graph;
     chunks->message_id = serving_text_copy(options->message_id);
+    chunks->resets = options->resets;
     chunks->handler = options->handler;
     chunks->user = options->user;
     chunks->seen = tn_build("{}");
@@ -284,6 +347,7 @@ void chunks_free(struct chunks *chunks) {
     if (chunks == NULL) return;
     while (chunks->streams != NULL) stream_remove(chunks, chunks->streams);
     calls_free(chunks);
+    step_forget(chunks, false);
     tn_release(chunks->item);
     tn_release(chunks->seen);
     tn_release(chunks->nested);

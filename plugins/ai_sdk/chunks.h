@@ -16,7 +16,8 @@
  *     finish, or abort if it was cancelled
  *
  * Only chunk types of version 6 are used, because a client of version 6 rejects a stream with an unknown one; version 7
- * accepts them. [loop]
+ * accepts them. With `resets`, `reset-step` of version 7 takes back what comes again: a model that is asked again, or
+ * events that are lost. [loop]
  */
 #ifndef AI_SDK_CHUNKS_H
 #define AI_SDK_CHUNKS_H
@@ -27,6 +28,7 @@
 #define CHUNKS_CALLS_MAX     4096       /* calls of one answer; further ones are not shown */
 #define CHUNKS_SENT_MAX      256        /* texts that are known as sent; older ones could be repeated at the end */
 #define CHUNKS_ARGUMENTS_MAX (1u << 20) /* bytes of the arguments of one call that are streamed */
+#define CHUNKS_STEP_MAX      (1u << 20) /* bytes of a step that can be taken back */
 #define CHUNKS_OUTPUT_MAX    (1u << 20) /* bytes of the output of a tool; the rest is left out */
 
 /* `chunk` is borrowed. */
@@ -38,6 +40,7 @@ struct chunks_options {
     tn_value known;                    /* the messages of the thread before the run, with its input; or NULL */
     tn_value parts;                    /* of the answer that is continued, as the client has sent them; or NULL */
     tn_value used;                     /* object as a set: ids of calls in the whole chat; or NULL */
+    bool resets;                       /* the client is of version 7 */
     chunks_handler *handler;
     void *user;
 };

@@ -9,6 +9,7 @@
 #include <tenon/message.h>
 
 void send_take(struct chunks *chunks, tn_value chunk) {
+    if (chunk != NULL) step_note(chunks, chunk);
     if (chunk != NULL) chunks->handler(chunks->user, chunk);
     tn_release(chunk);
 }
@@ -16,12 +17,7 @@ void send_take(struct chunks *chunks, tn_value chunk) {
 /* ---- Steps ---- */
 
 void parts_close(struct chunks *chunks) {
-    for (struct stream *stream = chunks->streams; stream != NULL; stream = stream->next) {
-        if (*stream->text) send_take(chunks, tn_build("{s:s, s:s}", "type", "text-end", "id", stream->text));
-        if (*stream->reasoning)
-            send_take(chunks, tn_build("{s:s, s:s}", "type", "reasoning-end", "id", stream->reasoning));
-        *stream->text = *stream->reasoning = '\0';
-    }
+    for (struct stream *stream = chunks->streams; stream != NULL; stream = stream->next) stream_close(chunks, stream);
 }
 
 void step_end(struct chunks *chunks) {
@@ -158,6 +154,11 @@ static uint64_t print_of_content(tn_value content) {
 }
 
 void print_note(struct chunks *chunks, uint64_t print) { chunks->sent[chunks->sent_count++ % CHUNKS_SENT_MAX] = print; }
+
+void print_forget(struct chunks *chunks, uint64_t print) {
+    for (uint64_t i = 0; i < CHUNKS_SENT_MAX; i++)
+        if (chunks->sent[i] == print) chunks->sent[i] = 0;
+}
 
 static bool print_is_known(const struct chunks *chunks, uint64_t print) {
     uint64_t count = chunks->sent_count < CHUNKS_SENT_MAX ? chunks->sent_count : CHUNKS_SENT_MAX;

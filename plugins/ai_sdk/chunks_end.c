@@ -145,7 +145,8 @@ void chunks_end(struct chunks *chunks, tn_value report) {
     tn_value interrupts = tn_get(report, "interrupts");
     const char *status = tn_get_text(report, "status", "failed");
     bool ends = strcmp(status, "cancelled") == 0 || strcmp(status, "stopped") == 0;
-    streams_end(chunks, strcmp(status, "done") != 0 && strcmp(status, "interrupted") != 0);
+    bool complete = strcmp(status, "done") == 0 || strcmp(status, "interrupted") == 0;
+    streams_end(chunks, complete ? STREAM_COMPLETE : STREAM_DISCARDED);
     if (!ends) send_rest(chunks, report);
     if (strcmp(status, "interrupted") == 0)
         for (uint64_t i = 0, count = tn.value->count(interrupts); i < count; i++)

@@ -6,7 +6,8 @@
 
 #include "chunks.h"
 
-#define ID_MAX 24u /* of a text or reasoning part */
+#define ID_MAX           24u /* of a text or reasoning part */
+#define CHUNKS_DEPTH_MAX 8   /* graphs in graphs whose retries are noticed */
 
 enum call_state {
     CALL_STREAMS, /* its arguments are not complete */
@@ -25,11 +26,27 @@ struct call {
     enum call_state state;
 };
 
+/* Which stream has sent a chunk. number 0: none, it is not taken back. */
+struct step_owner {
+    uint64_t place; /* of the activation: a fingerprint */
+    uint64_t number;
+    uint64_t around[CHUNKS_DEPTH_MAX]; /* fingerprints of the nodes around its graph; 0 */
+    int64_t attempt;
+    bool dropped;
+};
+
+/* What the client has of the current step; only if `resets`. */
+struct step {
+    struct step_entry *entries;
+    uint64_t count, room, bytes;
+    bool whole; /* a step is open, and all of it is here */
+};
+
 /* What the model of one activation has sent of its current message. */
 struct stream {
     struct stream *next;
     tn_value key;
-    int64_t attempt;
+    struct step_owner owner;
     char text[ID_MAX], reasoning[ID_MAX]; /* ids of open parts; "" */
     uint64_t print, print_rest;           /* fingerprints of the text, and of the other parts */
     bool any;                             /* has content */
@@ -48,13 +65,20 @@ struct chunks {
     uint64_t sent[CHUNKS_SENT_MAX]; /* fingerprints; a ring */
     uint64_t sent_count, stream_count, call_count, part_count;
     bool in_step, step_has_output, missed, knows; /* knows: the messages before the run */
+    bool resets;                                  /* the client knows reset-step */
+    struct step step;
+    struct step_owner owner; /* of what is sent now */
+    uint64_t stream_number;
 };
 
 /* Takes the chunk; NULL is nothing. */
 void send_take(struct chunks *chunks, tn_value chunk);
 
-/* All messages that stream are complete, or do not count. */
-void streams_end(struct chunks *chunks, bool discarded);
+/* Closes the parts that are open. */
+void stream_close(struct chunks *chunks, struct stream *stream);
+/* A message that streams is complete; or it does not count, and stays visible; or it comes again. */
+enum stream_end { STREAM_COMPLETE, STREAM_DISCARDED, STREAM_REPEATED };
+void streams_end(struct chunks *chunks, enum stream_end how);
 /* True if the message has an id that is known; otherwise it is known from now on. */
 bool message_was_seen(struct chunks *chunks, tn_value message);
 
@@ -75,6 +99,23 @@ void text_send(struct chunks *chunks, tn_value text);
 uint64_t print_add(uint64_t print, const char *text, uint64_t length);
 uint64_t print_of_part(tn_value part);
 void print_note(struct chunks *chunks, uint64_t print);
+void print_forget(struct chunks *chunks, uint64_t print);
+
+/* ---- Steps that are taken back ---- */
+
+/* A chunk that is sent. */
+void step_note(struct chunks *chunks, tn_value chunk);
+/* The content of the stream is complete. */
+void step_note_print(struct chunks *chunks, const struct stream *stream);
+/*
+ * Takes back what the stream with this number has sent in the current step, or earlier attempts of the same activation,
+ * or all that is inside of the node `owner->place`. False if there is nothing, or the client cannot take it back.
+ */
+enum step_which { STEP_STREAM, STEP_EARLIER, STEP_INSIDE };
+bool step_is_meant(const struct step_owner *of, const struct step_owner *owner, enum step_which which);
+bool step_take_back(struct chunks *chunks, const struct step_owner *owner, enum step_which which);
+/* Another step begins, or none. */
+void step_forget(struct chunks *chunks, bool begins);
 
 /* ---- Calls ---- */
 

@@ -40,13 +40,23 @@ void exchanges_on_closed(struct exchanges *exchanges, uint64_t request) {
         }
 }
 
+/* Neither version of the client says which one it is, so the page does: `version` in the address. */
 struct exchange *exchange_new(struct exchanges *all, uint64_t request, tn_value value) {
+    const char *version = tn_get_text(tn_get(value, "query"), "version", "6");
+    if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0) {
+        answer_text(all->serving, request, 400, "`version` in the address must be 6 or 7, the version of the AI SDK.");
+        return NULL;
+    }
     struct exchange *exchange = all->count < EXCHANGES_MAX ? serving_alloc(sizeof *exchange) : NULL;
     if (exchange == NULL) {
         answer_text(all->serving, request, 503, "The server has too much to do; try again later.");
         return NULL;
     }
-    *exchange = (struct exchange){.next = all->first, .all = all, .request = request, .caller = serving_caller(value)};
+    *exchange = (struct exchange){.next = all->first,
+                                  .all = all,
+                                  .request = request,
+                                  .caller = serving_caller(value),
+                                  .resets = strcmp(version, "7") == 0};
     all->first = exchange;
     all->count++;
     return exchange;

@@ -54,8 +54,11 @@ static void follow_run(struct exchange *exchange, const char *run_id) {
     tn_value item =
         tn_from_json("{\"name\": \"\", \"channels\": [{\"name\": \"messages\", \"type\": \"append\"}]}", TN_Z);
     serving_graph_read(item, &graph);
-    struct leg_options options = {
-        .caller = exchange->caller, .graph = &graph, .on_started = on_followed, .user = exchange};
+    struct leg_options options = {.caller = exchange->caller,
+                                  .graph = &graph,
+                                  .resets = exchange->resets,
+                                  .on_started = on_followed,
+                                  .user = exchange};
     exchange->leg = leg_follow(exchange->all->legs, run_id, &options);
     tn_release(item);
     if (exchange->leg == NULL) answer(exchange, 503, "The server has too many active chats; try again later.");
@@ -65,7 +68,7 @@ static void follow_run(struct exchange *exchange, const char *run_id) {
 
 /* The answer so far is in the thread; what the unfinished step had sent is made again. */
 static void TN_ABI on_dead_state(void *user, int32_t status, tn_value value) {
-    static const char modes[] = "[\"updates\", \"messages\", \"custom\"]";
+    static const char modes[] = "[\"updates\", \"messages\", \"custom\", \"tasks\"]";
     struct exchange *exchange = user;
     exchange->call = 0;
     if (status != TN_OK) {
@@ -78,6 +81,7 @@ static void TN_ABI on_dead_state(void *user, int32_t status, tn_value value) {
     struct leg_options options = {.caller = exchange->caller,
                                   .graph = &exchange->graph,
                                   .message_id = id_without_owner(tn_get_text(exchange->thread, "run_id", "answer")),
+                                  .resets = exchange->resets,
                                   .known = known,
                                   .parts = parts,
                                   .on_started = on_followed,
@@ -157,6 +161,8 @@ static void resume_run(struct exchange *exchange, tn_value run) {
         follow_continued(exchange, run);
     } else if (leg == NULL) {
         follow_run(exchange, run_id);
+    } else if (leg_resets(leg) && !exchange->resets) {
+        answer(exchange, 409, "The active answer is for version 7 of the AI SDK: ask for it with `version=7`.");
     } else if (!leg_is_whole(leg)) {
         answer(exchange, 409, "The answer is too long to be sent again; read it when it is complete.");
     } else {

@@ -11,6 +11,7 @@ struct exchange {
     struct exchange *next;
     struct exchanges *all;
     uint64_t request, caller;
+    bool resets;                   /* `?version=7`: the client knows reset-step */
     uint64_t call;                 /* that is open */
     struct serving_lookup *lookup; /* that is open */
     struct leg *leg;               /* that is starting */
@@ -30,7 +31,7 @@ struct exchanges {
     uint64_t count;
 };
 
-/* NULL: there are too many, which was answered. */
+/* NULL: there are too many, or the version is not known; that was answered. */
 struct exchange *exchange_new(struct exchanges *all, uint64_t request, tn_value value);
 void exchange_free(struct exchange *exchange);
 

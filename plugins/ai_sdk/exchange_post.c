@@ -2,6 +2,7 @@
  * exchange_post.c - a message of the client, until its run has started.
  */
 #include "exchange_internal.h"
+#include "history.h"
 #include "plan.h"
 
 static void on_started(void *user, struct leg *leg, tn_value error) {
@@ -28,6 +29,19 @@ static tn_value known_messages(const struct exchange *exchange, tn_value state, 
     return list;
 }
 
+/* Of the client's last step, what is in the thread counts: the rest is done again. *last_step: what counts. */
+static void take_back_parts(tn_value *parts, tn_value *last_step, tn_value messages) {
+    uint64_t count = tn.value->count(*parts), step = history_last_step(*parts);
+    uint64_t kept = history_committed(*parts, messages);
+    tn_value before = NULL;
+    if (kept == count || tn.value->slice(*parts, 0, kept, &before) != TN_OK) return;
+    if (tn.value->slice(before, step, kept - step, last_step) == TN_OK) {
+        tn_release(*parts);
+        *parts = tn_retain(before);
+    }
+    tn_release(before);
+}
+
 static void start_run(struct exchange *exchange, tn_value state) {
     struct chat_plan plan;
     chat_plan_make(&plan, &exchange->chat, &exchange->graph, exchange->thread, state);
@@ -36,18 +50,24 @@ static void start_run(struct exchange *exchange, tn_value state) {
         chat_plan_finish(&plan);
         return;
     }
-    tn_value known = known_messages(exchange, state, &plan);
+    tn_value known = known_messages(exchange, state, &plan), last_step = NULL;
+    tn_value parts = plan.continues ? tn_retain(exchange->chat.parts) : NULL;
+    if (exchange->resets && plan.repeats) take_back_parts(&parts, &last_step, known);
     struct leg_options options = {.caller = exchange->caller,
                                   .graph = &exchange->graph,
                                   .message_id = plan.continues ? exchange->chat.message_id : NULL,
+                                  .resets = exchange->resets,
                                   .known = known,
-                                  .parts = plan.continues ? exchange->chat.parts : NULL,
+                                  .parts = parts,
+                                  .last_step = last_step,
                                   .used = exchange->chat.used,
                                   .on_started = on_started,
                                   .user = exchange};
     exchange->leg = leg_start(exchange->all->legs, plan.method, tn_retain(plan.params), &options);
     if (exchange->leg == NULL) answer(exchange, 503, "The server has too many active chats; try again later.");
     tn_release(known);
+    tn_release(parts);
+    tn_release(last_step);
     chat_plan_finish(&plan);
 }
 

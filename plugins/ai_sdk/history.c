@@ -85,6 +85,44 @@ tn_value history_parts(tn_value messages, uint64_t from) {
     return parts;
 }
 
+/* ---- What the thread has of the client's parts ---- */
+
+uint64_t history_last_step(tn_value parts) {
+    uint64_t at = tn.value->count(parts);
+    while (at > 0 && !serving_is(tn_get(tn.value->at(parts, at - 1), "type"), "step-start")) at--;
+    return at;
+}
+
+/* The id of the part can have a number behind the id of the call. */
+static bool has_call(tn_value all, tn_value part) {
+    const char *id = tn_get_text(part, "toolCallId", "");
+    for (uint64_t i = 0, count = tn.value->count(all); i < count; i++) {
+        const char *own = tn_get_text(tn.value->at(all, i), "toolCallId", NULL);
+        size_t length = own != NULL ? strlen(own) : 0;
+        if (length > 0 && strncmp(id, own, length) == 0 && (id[length] == '\0' || id[length] == '.')) return true;
+    }
+    return false;
+}
+
+static bool has_part(tn_value all, tn_value part) {
+    static const char *const members[] = {"text", "url", "title"}; /* of texts and reasoning, files, sources */
+    if (part_tool_name(part) != NULL) return has_call(all, part);
+    for (size_t k = 0; k < sizeof members / sizeof *members; k++) {
+        tn_value own = tn_get(part, members[k]);
+        for (uint64_t i = 0, count = own != NULL ? tn.value->count(all) : 0; i < count; i++)
+            if (tn.value->equal(tn_get(tn.value->at(all, i), members[k]), own) == 1) return true;
+    }
+    return false;
+}
+
+uint64_t history_committed(tn_value parts, tn_value messages) {
+    tn_value all = history_parts(messages, history_last_answer(messages));
+    uint64_t step = history_last_step(parts), at = tn.value->count(parts);
+    while (at > step && !has_part(all, tn.value->at(parts, at - 1))) at--;
+    tn_release(all);
+    return at;
+}
+
 /* ---- All messages ---- */
 
 static void add_message_take(tn_value *list, const char *role, tn_value id, uint64_t at, tn_value parts) {

@@ -59,6 +59,7 @@ static void leg_free(struct leg *leg) {
     tn_release(leg->options.known);
     tn_release(leg->options.parts);
     tn_release(leg->options.used);
+    tn_release(leg->options.last_step);
     tn_release(leg->graph.item);
     serving_free(leg->message_id);
     serving_free(leg);
@@ -78,6 +79,7 @@ struct leg *legs_lookup(struct legs *legs, const char *run_id) {
 }
 
 bool leg_is_whole(const struct leg *leg) { return leg->dropped == 0; }
+bool leg_resets(const struct leg *leg) { return leg->options.resets; }
 
 /* FNV-1a. */
 static uint64_t hash_of(const char *text) {
@@ -237,6 +239,14 @@ const char *id_without_owner(const char *id) {
     return *id == '@' && colon != NULL ? colon + 1 : id;
 }
 
+/* The client has a part of the step that the run does again. */
+static void reset_step(struct leg *leg) {
+    tn_value reset = tn_build("{s:s}", "type", "reset-step");
+    if (reset != NULL) on_chunk(leg, reset);
+    tn_release(reset);
+    parts_replay(leg->options.last_step, on_chunk, leg);
+}
+
 static void on_run_started(void *user, const char *run_id) {
     struct leg *leg = user;
     const char *message_id = leg->message_id != NULL ? leg->message_id : id_without_owner(run_id);
@@ -245,6 +255,7 @@ static void on_run_started(void *user, const char *run_id) {
                                      .known = leg->options.known,
                                      .parts = leg->options.parts,
                                      .used = leg->options.used,
+                                     .resets = leg->options.resets,
                                      .handler = on_chunk,
                                      .user = leg};
     leg->chunks = chunks_new(&options);
@@ -255,6 +266,7 @@ static void on_run_started(void *user, const char *run_id) {
         parts_replay(leg->options.parts, on_chunk, leg);
         leg->continues = log_end(leg);
         chunks_start(leg->chunks, metadata);
+        if (leg->options.last_step != NULL) reset_step(leg);
         chunks_continue(leg->chunks, leg->options.parts);
     }
     tn_release(metadata);
@@ -308,6 +320,7 @@ static struct leg *leg_new(struct legs *legs, const struct leg_options *options)
     (void)tn_retain(options->known);
     (void)tn_retain(options->parts);
     (void)tn_retain(options->used);
+    (void)tn_retain(options->last_step);
     legs->first = leg;
     legs->count++;
     return leg;

@@ -29,7 +29,10 @@ struct leg_options {
     uint64_t caller;
     const struct serving_graph *graph;
     const char *message_id;      /* NULL: made of the id of the run */
+    bool resets;                 /* the client is of version 7 */
     tn_value known, parts, used; /* as in chunks.h */
+    /* Of `parts`, those of the last step; what else the client has in it comes again. NULL: nothing does. */
+    tn_value last_step;
     /* Once: the run has started, or `error` says why not; the leg is freed then. */
     void (*on_started)(void *user, struct leg *leg, tn_value error);
     void *user;
@@ -51,6 +54,8 @@ const char *id_without_owner(const char *id);
 
 /* True if a reader can still begin at the start of the answer. */
 bool leg_is_whole(const struct leg *leg);
+/* True if only clients of version 7 can read it. */
+bool leg_resets(const struct leg *leg);
 /*
  * Answers the request with the stream: from the start, or as one that continues what the client has. False if the
  * request has ended.

@@ -15,7 +15,7 @@ static void refuse(struct chat_plan *plan, int32_t status, const char *format, .
     plan->status = status;
 }
 
-#define MODES "[\"updates\", \"messages\", \"custom\"]"
+#define MODES "[\"updates\", \"messages\", \"custom\", \"tasks\"]"
 
 /* Takes `config` and the value of `member`, which may be NULL. */
 static void plan_method_take(struct chat_plan *plan, const char *method, const struct serving_graph *graph,
@@ -203,6 +203,7 @@ static void plan_continue(struct chat_plan *plan, const struct chat_request *req
             refuse(plan, 409, "The chat waits for an answer that the message does not contain.");
         else
             plan_resume_take(plan, request, graph, answers);
+        plan->repeats = answers == NULL;
     }
 }
 

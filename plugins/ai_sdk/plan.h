@@ -20,6 +20,7 @@ struct chat_plan {
     const char *method; /* run/start or run/resume; NULL if the request is refused */
     tn_value params;
     bool continues; /* the answer has the message id of the request */
+    bool repeats;   /* what was unfinished is done again */
     int32_t status; /* of the refusal */
     char reason[512];
 };

@@ -44,7 +44,7 @@ unsigned modes_read(tn_value modes) {
     return all != 0 ? all : MODE_VALUES;
 }
 
-tn_value modes_of_run(unsigned modes) {
+tn_value modes_of_run(unsigned modes, bool subgraphs) {
     static const struct {
         unsigned modes;
         const char *name;
@@ -56,19 +56,59 @@ tn_value modes_of_run(unsigned modes) {
                 {MODE_CHECKPOINTS | MODE_DEBUG, "checkpoints"}};
     tn_value made = tn_build("[]");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if ((modes & rows[i].modes) != 0) (void)tn_append_take(&made, tn_text(rows[i].name));
+        if ((modes & rows[i].modes) != 0 || (subgraphs && (rows[i].modes & MODE_TASKS) != 0))
+            (void)tn_append_take(&made, tn_text(rows[i].name));
     return made;
 }
 
 /* ---- Sending ---- */
 
-/* Takes the data. With sub-graphs, events of nested runs have the nodes around them in their name. */
+/* The first `count` nodes around a run, and `node` unless it is NULL, as a key. */
+static void inside_key(tn_value path, uint64_t count, const char *node, char key[400]) {
+    size_t length = 0;
+    key[0] = '\0';
+    for (uint64_t i = 0; i < count && length < 300; i++)
+        length += (size_t)snprintf(key + length, 400 - length, "/%.90s", tn_chars(tn.value->at(path, i), NULL));
+    if (node != NULL) (void)snprintf(key + length, 400 - length, "/%.90s", node);
+}
+
+static void event_key(tn_value event, char key[400]) {
+    tn_value path = tn_get(event, "path");
+    inside_key(path, tn.value->count(path), tn_get_text(event, "node", ""), key);
+}
+
+/* The id that clients get of a task of the engine, which is unique in its run. */
+static void task_uuid(const struct events *events, const char *task, char id[UUID_TEXT]) {
+    char name[500];
+    (void)snprintf(name, sizeof name, "%.60s/%.400s", events->run_id, task);
+    uuid_of_name(name, id);
+}
+
+/* Which task of a node runs: nested runs name it. Of tasks that run at the same time, it is the newest. */
+static void note_task(struct events *events, tn_value event) {
+    char key[400];
+    if (!events->subgraphs || !serving_is(tn_get(event, "event"), "start")) return;
+    event_key(event, key);
+    if (events->tasks == NULL) events->tasks = tn_build("{}");
+    events->tasks = tn_set_take(events->tasks, key, tn_retain(tn_get(event, "task_id")));
+}
+
+/* With sub-graphs, the name of an event of a nested run has the tasks around it, |NODE:ID, except those two kinds. */
+static bool has_places(const struct events *events, const char *name) {
+    return events->subgraphs && strncmp(name, "messages/", 9) != 0 && strcmp(name, "events") != 0;
+}
+
+/* Takes the data. */
 static void send(struct events *events, const char *name, tn_value event, tn_value data) {
     struct tn_text_buffer text = TN_TEXT_BUFFER(1024);
     tn_value path = tn_get(event, "path");
     (void)tn_text_append(&text, name);
-    for (uint64_t i = 0, count = tn.value->count(path); events->subgraphs && i < count; i++)
-        (void)tn_text_append_format(&text, "|%s", tn_chars(tn.value->at(path, i), NULL));
+    for (uint64_t i = 0, count = has_places(events, name) ? tn.value->count(path) : 0; i < count; i++) {
+        char key[400], id[UUID_TEXT];
+        inside_key(path, i + 1, NULL, key);
+        task_uuid(events, tn_get_text(events->tasks, key, key), id);
+        (void)tn_text_append_format(&text, "|%s:%s", tn_chars(tn.value->at(path, i), NULL), id);
+    }
     if (data != NULL) events->send(events->user, tn_text_chars(&text), data);
     tn_text_free(&text);
     tn_release(data);
@@ -187,26 +227,18 @@ static void take_message(struct events *events, tn_value event, tn_value written
     tn_release(message);
 }
 
-/* The nodes around a run, and `node` unless it is NULL, as a key. */
-static void inside_key(tn_value path, const char *node, char key[400]) {
-    size_t length = 0;
-    key[0] = '\0';
-    for (uint64_t i = 0, count = tn.value->count(path); i < count && length < 300; i++)
-        length += (size_t)snprintf(key + length, 400 - length, "/%.90s", tn_chars(tn.value->at(path, i), NULL));
-    if (node != NULL) (void)snprintf(key + length, 400 - length, "/%.90s", node);
-}
-
 /* A node that is a nested run writes messages again that were reported inside of it. */
 static bool was_reported_inside(struct events *events, tn_value event) {
     char key[400];
-    inside_key(tn_get(event, "path"), tn_get_text(event, "node", ""), key);
+    event_key(event, key);
     return serving_true(tn_get(events->inside, key));
 }
 
 static void note_inside(struct events *events, tn_value event) {
     char key[400];
-    if (tn_get(event, "path") == NULL) return;
-    inside_key(tn_get(event, "path"), NULL, key);
+    tn_value path = tn_get(event, "path");
+    if (path == NULL) return;
+    inside_key(path, tn.value->count(path), NULL, key);
     if (events->inside == NULL) events->inside = tn_build("{}");
     events->inside = tn_set_take(events->inside, key, tn_bool(1));
 }
@@ -252,9 +284,11 @@ static void send_debug(struct events *events, const char *type, tn_value event, 
 
 static void take_task(struct events *events, tn_value event) {
     bool starts = serving_is(tn_get(event, "event"), "start"), ends = serving_is(tn_get(event, "event"), "end");
+    char id[UUID_TEXT];
+    note_task(events, event);
     if (!starts && !ends) return;
-    tn_value payload = tn_build("{s:v?, s:s, s:[]}", "id", tn_get(event, "task_id"), "name",
-                                tn_get_text(event, "node", ""), "interrupts");
+    task_uuid(events, tn_get_text(event, "task_id", ""), id);
+    tn_value payload = tn_build("{s:s, s:s, s:[]}", "id", id, "name", tn_get_text(event, "node", ""), "interrupts");
     if (ends && payload != NULL)
         payload = tn_set_take(payload, "error",
                               tn_get(event, "error") != NULL ? tn_retain(tn_get(tn_get(event, "error"), "message"))
@@ -326,4 +360,5 @@ void events_close(struct events *events) {
     tn_release(events->open);
     tn_release(events->seen);
     tn_release(events->inside);
+    tn_release(events->tasks);
 }

@@ -11,6 +11,7 @@
  *     stream.c            their events, and the clients that follow them; stream_saved.c, events that survive
  *     events.c            engine events as events of this protocol; message.c, messages and ids
  *     store.c             the store, which is the memory of the host
+ *     crons.c             crons, which are schedules of the host; crons_run.c, the runs that they start
  *
  * What the protocol knows of a thread or a run, and the host does not, is a memory in the namespace [langgraph,
  * threads] or [langgraph, runs, THREAD]. events.c and message.c are pure. Everything is [loop].
@@ -86,8 +87,8 @@ enum {
 
 /* The modes of a text or an array of texts; 0 if one of them is not known. NULL: values. */
 unsigned modes_read(tn_value modes);
-/* The modes of run/start: new. */
-tn_value modes_of_run(unsigned modes);
+/* The modes of run/start: new. Tasks are needed for the names of events of sub-graphs. */
+tn_value modes_of_run(unsigned modes, bool subgraphs);
 
 struct events {
     unsigned modes;
@@ -98,6 +99,7 @@ struct events {
     tn_value open;   /* {NODE: the message that a model streams} */
     tn_value seen;   /* {id of a message: true} */
     tn_value inside; /* {the nodes around a nested run: true} that has reported messages */
+    tn_value tasks;  /* {nodes of a path: the task that runs there}, with sub-graphs */
     uint64_t made;   /* ids of messages */
     bool missed;     /* events are lost: no deltas any more */
 };
@@ -113,10 +115,11 @@ void events_close(struct events *events);
 
 struct langgraph {
     struct serving serving;
-    struct exchange *exchanges[256]; /* by the number of the request */
-    struct run *runs;                /* the newest first */
+    struct serving_exchanges exchanges;
+    struct run *runs; /* the newest first */
     uint32_t count, ended;
-    uint64_t ended_size; /* bytes of those that have ended */
+    uint64_t ended_size;   /* bytes of those that have ended */
+    uint64_t subscription; /* to schedule/started; 0: none */
 };
 
 struct run;
@@ -124,10 +127,9 @@ typedef void step(struct exchange *exchange, bool ok, tn_value value);
 
 /* A request of a client, from its first event to CLOSED. */
 struct exchange {
-    struct exchange *next;
+    SERVING_EXCHANGE;
     struct langgraph *langgraph;
-    uint64_t number, caller;
-    tn_value request, body;
+    tn_value body;
     uint64_t call; /* that is open */
     step *then;    /* what it continues with */
     struct serving_lookup *lookup;
@@ -253,11 +255,19 @@ void run_tell(struct run *run, struct exchange *exchange);
 int64_t run_newest(const struct run *run);
 void runs_free(struct langgraph *langgraph);
 
+/* ---- Crons ---- */
+
+#define CRON_MEMBER "langgraph" /* of the metadata of a schedule */
+
+void crons_open(struct langgraph *langgraph);
+void crons_close(struct langgraph *langgraph);
+
 exchange_begin assistants_search, assistants_count, assistants_create, assistant_get, assistant_patch, assistant_delete,
     assistant_latest, assistant_graph, assistant_schemas, assistant_subgraphs, assistant_versions, threads_create,
     threads_search, threads_count, thread_get, thread_patch, thread_remove, thread_copy, thread_state_get,
     thread_state_at, thread_state_post, thread_history_get, thread_history_post, runs_create, runs_stream, runs_wait,
     runs_batch, runs_stop, stateless_create, stateless_stream, stateless_wait, runs_list, run_get, run_remove, run_join,
-    run_stream, run_stop, store_put, store_get, store_delete, store_search, store_namespaces, crons_refuse, info, ok;
+    run_stream, run_stop, store_put, store_get, store_delete, store_search, store_namespaces, crons_create,
+    crons_create_for_thread, crons_search, crons_count, cron_get, cron_patch, cron_delete, info, ok;
 
 #endif

@@ -16,10 +16,7 @@ static struct langgraph *langgraph_state; /* between init and deinit */
 #define NOBODY OPEN "}"
 _Static_assert(BODY_MAX == 16777216, "the body of the routes");
 
-static const struct route {
-    const char *method, *path, *scope, *more;
-    exchange_begin *begin;
-} routes[] = {
+static const struct serving_row routes[] = {
     {"GET", "/ok", "none", NOBODY, ok},
     {"GET", "/info", "read", NOBODY, info},
     {"POST", "/assistants", "run", BODY, assistants_create},
@@ -51,7 +48,7 @@ static const struct route {
     {"POST", "/threads/{thread}/runs", "run", BODY, runs_create},
     {"POST", "/threads/{thread}/runs/stream", "run", BODY, runs_stream},
     {"POST", "/threads/{thread}/runs/wait", "run", BODY, runs_wait},
-    {"POST", "/threads/{thread}/runs/crons", "run", BODY, crons_refuse},
+    {"POST", "/threads/{thread}/runs/crons", "run", BODY, crons_create_for_thread},
     {"GET", "/threads/{thread}/runs/{run}", "read", NOBODY, run_get},
     {"DELETE", "/threads/{thread}/runs/{run}", "run", ANY, run_remove},
     {"GET", "/threads/{thread}/runs/{run}/join", "read", NOBODY, run_join},
@@ -62,12 +59,12 @@ static const struct route {
     {"POST", "/runs/wait", "run", BODY, stateless_wait},
     {"POST", "/runs/batch", "run", BODY, runs_batch},
     {"POST", "/runs/cancel", "run", BODY, runs_stop},
-    {"POST", "/runs/crons", "run", BODY, crons_refuse},
-    {"POST", "/runs/crons/search", "read", ANY, crons_refuse},
-    {"POST", "/runs/crons/count", "read", ANY, crons_refuse},
-    {"GET", "/runs/crons/{cron}", "read", NOBODY, crons_refuse},
-    {"PATCH", "/runs/crons/{cron}", "run", BODY, crons_refuse},
-    {"DELETE", "/runs/crons/{cron}", "run", ANY, crons_refuse},
+    {"POST", "/runs/crons", "run", BODY, crons_create},
+    {"POST", "/runs/crons/search", "read", ANY, crons_search},
+    {"POST", "/runs/crons/count", "read", ANY, crons_count},
+    {"GET", "/runs/crons/{cron}", "read", NOBODY, cron_get},
+    {"PATCH", "/runs/crons/{cron}", "run", BODY, cron_patch},
+    {"DELETE", "/runs/crons/{cron}", "run", ANY, cron_delete},
     {"PUT", "/store/items", "run", BODY, store_put},
     {"GET", "/store/items", "read", NOBODY, store_get},
     {"DELETE", "/store/items", "run", BODY, store_delete},
@@ -80,9 +77,7 @@ static const struct route {
 void reply(struct exchange *exchange, int32_t status, tn_value json) {
     tn_value response =
         status == 204 ? tn_build("{s:i}", "status", 204) : tn_build("{s:i, s:v}", "status", (int)status, "json", json);
-    if (response != NULL) (void)exchange->langgraph->serving.server->respond(tn.host, exchange->number, response);
-    if (response == NULL) (void)exchange->langgraph->serving.server->abort(tn.host, exchange->number);
-    tn_release(response);
+    serving_respond_take(&exchange->langgraph->serving, exchange->number, response);
     tn_release(json);
 }
 
@@ -146,29 +141,10 @@ void ok(struct exchange *exchange) { reply(exchange, 200, tn_build("{s:b}", "ok"
 void info(struct exchange *exchange) {
     reply(exchange, 200,
           tn_build("{s:s, s:s, s:{s:b, s:b, s:b}}", "version", "0.1.0", "server", "tenon", "flags", "assistants", 1,
-                   "crons", 0, "langsmith", 0));
-}
-
-void crons_refuse(struct exchange *exchange) {
-    refuse(exchange, 501, "this server has no crons; the operator writes schedules in tenon.yaml (`schedules`)");
+                   "crons", 1, "langsmith", 0));
 }
 
 /* ---- Exchanges ---- */
-
-static struct exchange **exchange_at(struct langgraph *langgraph, uint64_t number) {
-    struct exchange **at = &langgraph->exchanges[number % (sizeof langgraph->exchanges / sizeof *langgraph->exchanges)];
-    while (*at != NULL && (*at)->number != number) at = &(*at)->next;
-    return at;
-}
-
-static void exchange_free(struct exchange *exchange) {
-    serving_cancel(&exchange->langgraph->serving, exchange->call);
-    serving_graphs_cancel(exchange->lookup);
-    tn_value values[] = {exchange->request, exchange->graphs, exchange->known,    exchange->record,
-                         exchange->list,    exchange->made,   exchange->assistant};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) tn_release(values[i]);
-    serving_free(exchange);
-}
 
 static void TN_ABI on_answer(void *user, int32_t status, tn_value value) {
     struct exchange *exchange = user;
@@ -183,57 +159,54 @@ void ask(struct exchange *exchange, const char *method, tn_value params, step *t
     if (exchange->call == 0) refuse(exchange, 503, "memory ran out");
 }
 
-static struct exchange *exchange_new(struct langgraph *langgraph, uint64_t number, tn_value request) {
-    struct exchange *exchange = serving_alloc(sizeof *exchange);
-    if (exchange == NULL) return NULL;
-    exchange->langgraph = langgraph;
-    exchange->number = number;
-    exchange->caller = serving_caller(request);
-    exchange->request = tn_retain(request);
-    exchange->body = tn_get(request, "json");
-    return exchange;
+static tn_value refusal(const struct serving_row *row, tn_value refused) {
+    (void)row;
+    return tn_build("{s:I, s:V}", "status", tn_get_int(refused, "status", 500), "json",
+                    detail(tn_get_text(refused, "message", "the request was refused")));
 }
 
-static void refuse_for_host(struct langgraph *langgraph, uint64_t number, tn_value value) {
-    tn_value response = tn_build("{s:I, s:V}", "status", tn_get_int(value, "status", 500), "json",
-                                 detail(tn_get_text(value, "message", "the request was refused")));
-    if (response != NULL) (void)langgraph->serving.server->respond(tn.host, number, response);
-    tn_release(response);
-}
-
-static void begin(struct langgraph *langgraph, const struct route *route, uint64_t number, tn_value value,
-                  struct exchange **at) {
-    struct exchange *exchange = *at = exchange_new(langgraph, number, value);
-    if (exchange == NULL)
-        (void)langgraph->serving.server->abort(tn.host, number);
-    else if (exchange->body != NULL && tn.value->kind(exchange->body) != TN_OBJECT && route->begin != runs_batch)
+static void begin(void *plugin, struct exchange *exchange, const struct serving_row *row) {
+    exchange->langgraph = plugin;
+    exchange->body = tn_get(exchange->request, "json");
+    if (exchange->body != NULL && tn.value->kind(exchange->body) != TN_OBJECT && row->begin != runs_batch)
         refuse(exchange, 422, "the body must be a JSON object");
     else
-        route->begin(exchange);
+        row->begin(exchange);
 }
 
-static void TN_ABI on_request(void *user, uint64_t number, int32_t event, tn_value value) {
-    struct langgraph *langgraph = langgraph_state;
-    if (langgraph == NULL) return;
-    if (event == TN_SERVER_REFUSED) {
-        refuse_for_host(langgraph, number, value);
-        return;
-    }
-    struct exchange **at = exchange_at(langgraph, number), *exchange = *at;
-    if (event == TN_SERVER_REQUEST && exchange == NULL) {
-        begin(langgraph, user, number, value, at);
-        return;
-    }
-    if (exchange == NULL) return;
-    if (event == TN_SERVER_CLOSED) *at = exchange->next;
+static void on_event(struct exchange *exchange, int32_t event, tn_value value) {
+    (void)value;
     if (exchange->on_event != NULL) exchange->on_event(exchange, event);
-    if (event == TN_SERVER_CLOSED) exchange_free(exchange);
+    if (event != TN_SERVER_CLOSED) return;
+    serving_cancel(&exchange->langgraph->serving, exchange->call);
+    serving_graphs_cancel(exchange->lookup);
+    const tn_value values[] = {exchange->graphs, exchange->known, exchange->record,
+                               exchange->list,   exchange->made,  exchange->assistant};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) tn_release(values[i]);
 }
+
+static const struct serving_protocol protocol = {.size = sizeof(struct exchange),
+                                                 .rows = routes,
+                                                 .count = sizeof routes / sizeof *routes,
+                                                 .begin = begin,
+                                                 .event = on_event,
+                                                 .refusal = refusal};
 
 /* ---- The plugin ---- */
 
+static void TN_ABI deinit(void *self) {
+    (void)self;
+    struct langgraph *langgraph = langgraph_state;
+    if (langgraph == NULL) return;
+    serving_exchanges_close(&langgraph->exchanges);
+    crons_close(langgraph);
+    runs_free(langgraph);
+    langgraph_state = NULL;
+    serving_free(langgraph);
+}
+
 static int32_t TN_ABI init(void *self, tn_value config) {
-    (void)self, (void)config;
+    (void)config;
     struct langgraph *langgraph = serving_alloc(sizeof *langgraph);
     if (langgraph == NULL) return TN_NO_MEMORY;
     if (!serving_open(&langgraph->serving)) {
@@ -241,29 +214,12 @@ static int32_t TN_ABI init(void *self, tn_value config) {
         return TN_OK;
     }
     langgraph_state = langgraph;
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        const struct route *route = &routes[i];
-        int32_t status = serving_route(&langgraph->serving, route->method, route->path, route->scope, route->more,
-                                       on_request, (void *)(uintptr_t)route);
-        if (status == TN_UNSUPPORTED) break; /* the host serves nothing */
-    }
-    return TN_OK;
-}
-
-static void TN_ABI deinit(void *self) {
-    (void)self;
-    struct langgraph *langgraph = langgraph_state;
-    if (langgraph == NULL) return;
-    for (size_t i = 0; i < sizeof langgraph->exchanges / sizeof *langgraph->exchanges; i++)
-        while (langgraph->exchanges[i] != NULL) {
-            struct exchange *exchange = langgraph->exchanges[i];
-            langgraph->exchanges[i] = exchange->next;
-            if (exchange->on_event != NULL) exchange->on_event(exchange, TN_SERVER_CLOSED);
-            exchange_free(exchange);
-        }
-    runs_free(langgraph);
-    langgraph_state = NULL;
-    serving_free(langgraph);
+    int32_t status = serving_exchanges_open(&langgraph->exchanges, &langgraph->serving, &protocol, langgraph);
+    if (status == TN_OK)
+        crons_open(langgraph);
+    else
+        deinit(self);
+    return status;
 }
 
 TN_LIFECYCLE(init, NULL, deinit)

@@ -188,9 +188,11 @@ static void fail_to_begin(struct run *run) {
 }
 
 void run_follow_host(struct run *run) {
+    char id[HOST_ID_MAX];
     serving_run_close(run->serving);
     run->continued = true;
-    run->serving = serving_run_follow(&run->langgraph->serving, run->caller, run->id, 0, &run_handler, run);
+    run->serving =
+        serving_run_follow(&run->langgraph->serving, run->caller, run_host_id(run, id), 0, &run_handler, run);
     if (run->serving == NULL) fail_to_begin(run);
 }
 

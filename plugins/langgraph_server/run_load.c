@@ -75,9 +75,10 @@ static void end_as_thread(struct exchange *exchange, tn_value state) {
 
 static void continue_run(struct exchange *exchange, tn_value state) {
     tn_value kwargs = tn_get(exchange->made, "kwargs");
-    tn_value params = tn_build("{s:s, s:V, s:V}", "document", exchange->graph.document, "config",
-                               run_config(kwargs, exchange->assistant, exchange->thread, false), "modes",
-                               modes_of_run(modes_read(tn_get(kwargs, "stream_mode"))));
+    tn_value params = tn_build(
+        "{s:s, s:V, s:V}", "document", exchange->graph.document, "config",
+        run_config(kwargs, exchange->assistant, exchange->thread, false), "modes",
+        modes_of_run(modes_read(tn_get(kwargs, "stream_mode")), serving_true(tn_get(kwargs, "stream_subgraphs"))));
     struct run *run = make(exchange, params);
     tn_release(params);
     if (run == NULL) return;

@@ -171,7 +171,10 @@ tn_value run_params(struct exchange *exchange, const char **method) {
     tn_value params = tn_build(
         "{s:s, s:V, s:V, s:V*}", "document", exchange->graph.document, "config",
         run_config(exchange->body, exchange->assistant, exchange->thread, !continues && exchange->record != NULL),
-        "modes", modes_of_run(modes_read(tn_get(exchange->body, "stream_mode"))), "answers", answers);
+        "modes",
+        modes_of_run(modes_read(tn_get(exchange->body, "stream_mode")),
+                     serving_true(tn_get(exchange->body, "stream_subgraphs"))),
+        "answers", answers);
     if (!continues && params != NULL) params = tn_set_take(params, "input", given ? state_in(input) : tn_build("{}"));
     return params;
 }

@@ -3,6 +3,8 @@
  */
 #include "langgraph.h"
 
+#define DEPTH_MAX 31 /* names of a namespace, without its owner */
+
 /* Without the name of the owner, which the host adds. New. */
 static tn_value bare_namespace(tn_value names) {
     tn_value bare = NULL;
@@ -131,29 +133,57 @@ void store_search(struct exchange *exchange) {
     tn_release(names);
 }
 
-static void on_namespaces(struct exchange *exchange, bool ok, tn_value value) {
-    if (ok)
-        reply(exchange, 200,
-              tn_build("{s:V}", "namespaces", page_of(exchange, tn_get(value, "namespaces"), bare_namespace)));
-    else
-        refuse_error(exchange, value);
+/* `suffix` names the last parts of a namespace; "*" is any name. */
+static bool ends_with(tn_value names, tn_value suffix) {
+    uint64_t count = tn.value->count(names), wanted = tn.value->count(suffix);
+    for (uint64_t i = 0; i < wanted && wanted <= count; i++) {
+        tn_value one = tn.value->at(suffix, i);
+        if (!serving_is(one, "*") && tn.value->equal(tn.value->at(names, count - wanted + i), one) != 1) return false;
+    }
+    return wanted <= count;
 }
 
+/* The namespaces that end so, without what is deeper than `max_depth`, each once: new. They are sorted. */
+static tn_value with_suffix(tn_value all, tn_value suffix, uint64_t depth) {
+    tn_value made = tn_build("[]");
+    for (uint64_t i = 0, count = tn.value->count(all); i < count; i++) {
+        tn_value names = bare_namespace(tn.value->at(all, i)), cut = NULL;
+        uint64_t length = tn.value->count(names);
+        if (ends_with(names, suffix) && tn.value->slice(names, 0, length < depth ? length : depth, &cut) == TN_OK &&
+            tn.value->equal(tn.value->at(made, tn.value->count(made) - 1), cut) != 1)
+            (void)tn_append_take(&made, tn_retain(cut));
+        tn_release(cut);
+        tn_release(names);
+    }
+    return made;
+}
+
+static int64_t depth_of(const struct exchange *exchange) {
+    int64_t depth = tn_get_int(exchange->body, "max_depth", DEPTH_MAX);
+    return depth < 1 ? 1 : depth > DEPTH_MAX ? DEPTH_MAX : depth;
+}
+
+static void on_namespaces(struct exchange *exchange, bool ok, tn_value value) {
+    tn_value suffix = tn_get(exchange->body, "suffix");
+    if (!ok) {
+        refuse_error(exchange, value);
+        return;
+    }
+    tn_value found = with_suffix(tn_get(value, "namespaces"), suffix, (uint64_t)depth_of(exchange));
+    reply(exchange, 200, tn_build("{s:V}", "namespaces", page_of(exchange, found, tn_retain)));
+    tn_release(found);
+}
+
+/* The depth counts the name of the owner. With a suffix, namespaces are cut after they have been compared. */
 void store_namespaces(struct exchange *exchange) {
-    tn_value body = exchange->body, prefix = tn_get(body, "prefix");
-    int64_t depth = tn_get_int(body, "max_depth", 31);
+    tn_value body = exchange->body, prefix = tn_get(body, "prefix"), suffix = tn_get(body, "suffix");
     tn_value names = tn.value->kind(prefix) == TN_ARRAY ? tn_retain(prefix) : tn_build("[]");
-    bool owned = tn_get_text(tn_get(exchange->request, "caller"), "owner", "")[0] != '\0';
-    if (tn.value->count(tn_get(body, "suffix")) > 0)
-        refuse(exchange, 501, "`suffix` is not supported");
+    int owned = tn_get_text(tn_get(exchange->request, "caller"), "owner", "")[0] != '\0';
+    int64_t depth = tn.value->count(suffix) > 0 ? DEPTH_MAX : depth_of(exchange);
+    if (suffix != NULL && tn.value->kind(suffix) > TN_NULL && tn.value->kind(suffix) != TN_ARRAY)
+        refuse(exchange, 422, "`suffix` must be an array of names");
     else if (check_namespace(exchange, names, true))
         ask(exchange, "memory/namespaces",
-            tn_build("{s:v, s:I, s:i}", "namespace", names, "depth",
-                     (depth < 1    ? 1
-                      : depth > 31 ? 31
-                                   : depth) +
-                         owned,
-                     "limit", LIST_MAX),
-            on_namespaces);
+            tn_build("{s:v, s:I, s:i}", "namespace", names, "depth", depth + owned, "limit", LIST_MAX), on_namespaces);
     tn_release(names);
 }

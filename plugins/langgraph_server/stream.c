@@ -33,8 +33,8 @@ void run_set_status(struct run *run, const char *status) {
     now_text(run->updated);
     if (run->stateless || run->unsaved) return;
     call(run, "memory/put",
-         tn_build("{s:V, s:s, s:V, s:b}", "namespace", runs_namespace(run->thread), "key", run->id, "value",
-                  run_value(run), "text", 0));
+         tn_build("{s:V, s:s, s:V, s:b}", "namespace", run_namespace_take(run, runs_namespace(run->thread)), "key",
+                  run->id, "value", run_value(run), "text", 0));
 }
 
 /* ---- Followers ---- */

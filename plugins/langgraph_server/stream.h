@@ -6,11 +6,15 @@
  *     stream.c        their events, and the clients
  *     stream_saved.c  saves the events of resumable runs, before clients get them
  *     run_load.c      runs of an earlier process
+ *     crons_run.c     runs that crons have started
  */
 #ifndef LANGGRAPH_STREAM_H
 #define LANGGRAPH_STREAM_H
 
 #include "langgraph.h"
+
+#define OWNER_MAX   64  /* bytes of an owner, with its NUL */
+#define HOST_ID_MAX 128 /* bytes of the id of a run as the host has it */
 
 enum follow_kind { FOLLOW, WAIT, TELL };
 
@@ -27,7 +31,7 @@ struct follower {
 struct run {
     struct run *next;
     struct langgraph *langgraph;
-    uint64_t caller;
+    uint64_t caller; /* SERVING_PLUGIN: a cron has started it */
     char id[UUID_TEXT], thread[ID_MAX];
     char created[TIME_TEXT_SIZE], updated[TIME_TEXT_SIZE];
     char *owner, *assistant, *graph, *method, *strategy;
@@ -74,6 +78,13 @@ void run_follow_host(struct run *run); /* the host runs it already */
 void run_set_ended(struct run *run, const char *status);
 void run_take_report(struct run *run, tn_value report);
 void run_free(struct run *run);
+
+/* ---- crons_run.c ---- */
+
+/* The id of the run for calls of `run->caller`. Returns `text`. */
+const char *run_host_id(const struct run *run, char text[HOST_ID_MAX]);
+/* The namespace for calls of `run->caller`. Takes and returns it. */
+tn_value run_namespace_take(const struct run *run, tn_value names);
 
 /* ---- run_share.c ---- */
 

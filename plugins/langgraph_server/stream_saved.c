@@ -65,8 +65,9 @@ void run_save_events(struct run *run) {
     run->record_size += size;
     run->saving = last;
     serving_call_take(&run->langgraph->serving, run->caller, "memory/put",
-                      tn_build("{s:V, s:s, s:{s:V}, s:b, s:i}", "namespace", events_namespace(run->thread, run->id),
-                               "key", key, "value", "events", events, "text", 0, "ttl_seconds", STREAM_TTL),
+                      tn_build("{s:V, s:s, s:{s:V}, s:b, s:i}", "namespace",
+                               run_namespace_take(run, events_namespace(run->thread, run->id)), "key", key, "value",
+                               "events", events, "text", 0, "ttl_seconds", STREAM_TTL),
                       on_saved, run, &run->save_call);
     if (run->save_call == 0) run->resumable = false; /* memory ran out */
 }

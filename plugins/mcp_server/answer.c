@@ -10,6 +10,7 @@
 #include "result.h"
 #include "session.h"
 #include "stream.h"
+#include "tasks.h"
 
 /* ---- The end of a call that cannot be continued ---- */
 
@@ -24,6 +25,10 @@ void call_abandon(const struct exchange *exchange) {
 /* A tool reports it to the model; other methods fail. */
 static void fail_call(struct exchange *exchange, const char *code, const char *message) {
     struct problem problem = {0};
+    if (exchange->task != NULL) {
+        task_give_up(exchange, strcmp(code, "CANCELLED") == 0, message);
+        return;
+    }
     call_abandon(exchange);
     if (strcmp(exchange->method->name, "tools/call") == 0) {
         tn_value error = tn_error(code, message), result = result_of_error(error);
@@ -81,6 +86,13 @@ static void require_input_take(struct exchange *exchange, tn_value requests) {
                                             requests, "requestState", state));
 }
 
+/* A request about a task names it. New. */
+static tn_value request_of(const struct exchange *exchange, tn_value request) {
+    if (exchange->task == NULL) return tn_retain(request);
+    tn_value params = task_result_take(exchange, tn_retain(tn_get(request, "params")));
+    return tn_set_take(tn_retain(request), "params", params);
+}
+
 /* A session: sends the questions. Takes them. */
 static void send_requests_take(struct exchange *exchange, tn_value requests) {
     struct stream *stream = exchange_stream(exchange);
@@ -90,8 +102,11 @@ static void send_requests_take(struct exchange *exchange, tn_value requests) {
     exchange->asked = 0;
     for (uint64_t i = 0, count = tn.value->count(requests); sent && i < count; i++) {
         tn_value key, request;
-        sent = tn.value->entry(requests, i, &key, &request) == TN_OK &&
-               session_ask(exchange->session, exchange, stream, key, request);
+        sent = tn.value->entry(requests, i, &key, &request) == TN_OK;
+        if (!sent) break;
+        tn_value asked = request_of(exchange, request);
+        sent = session_ask(exchange->session, exchange, stream, key, asked);
+        tn_release(asked);
         exchange->asked += sent;
     }
     tn_release(requests);
@@ -116,6 +131,12 @@ static void continue_take(struct exchange *exchange, tn_value answers) {
         return;
     }
     exchange->answering = true;
+    if (exchange->task != NULL) {
+        tn_value params = task_resume_params(exchange, answers);
+        tn_release(answers);
+        call_run(exchange, "run/resume", params);
+        return;
+    }
     call_run(exchange, "run/answer", tn_build("{s:s, s:V}", "run_id", exchange->run_id, "answers", answers));
 }
 

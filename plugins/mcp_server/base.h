@@ -39,6 +39,13 @@
 #define MCPS_LISTENERS_MAX    1024     /* listening streams of a host */
 #define MCPS_CATALOGUES       16       /* catalogues of users that are kept */
 #define MCPS_CATALOGUE_MS     1000     /* for so long */
+#define MCPS_TASKS_MAX        100      /* tasks of one user */
+#define MCPS_TASK_TTL_MS      3600000  /* milliseconds that a task is kept, from its beginning */
+#define MCPS_TASK_TTL_MIN_MS  1000     /* at least, if the client wishes another time */
+#define MCPS_TASK_TTL_MAX_MS  86400000 /* and at most */
+#define MCPS_TASK_POLL_MS     1000     /* between two looks of a client */
+#define MCPS_TASK_BEGIN_MS    60000    /* a task without a thread after so long was lost */
+#define MCPS_TASK_KEPT_S      86400    /* seconds that a memory is kept beyond the task's time, to remove the thread */
 #define MCPS_RETRY_MS         500      /* after which a client comes back whose stream was closed on purpose */
 
 #define MCPS_PARSE_ERROR         (-32700)

@@ -12,6 +12,7 @@
 #include "result.h"
 #include "session.h"
 #include "stream.h"
+#include "tasks.h"
 
 /* ---- Events of the run ---- */
 
@@ -89,6 +90,8 @@ void call_end(struct exchange *exchange, tn_value report) {
     }
     if (is_method(exchange, "tools/call"))
         result = result_of_tool(exchange->entry, report, &problem);
+    else if (is_method(exchange, "tasks/result"))
+        result = task_result_take(exchange, result_of_tool(exchange->entry, report, &problem));
     else if (is_method(exchange, "prompts/get"))
         result = result_of_prompt(report, &problem);
     else
@@ -224,11 +227,17 @@ static void call_entry(struct exchange *exchange) {
     bool known = find_entry(exchange, &problem) && check_required(exchange, &problem);
     if (known && exchange->modern && is_method(exchange, "tools/call"))
         known = message_check_parameters(exchange->request, tn_get(exchange->entry, "schema"), arguments, &problem);
+    bool begins_task = false;
+    if (known && is_method(exchange, "tools/call")) known = task_is_wanted(exchange, &begins_task, &problem);
     if (!known) {
         exchange_fail(exchange, &problem);
         return;
     }
     set_events(exchange);
+    if (begins_task) {
+        task_create(exchange);
+        return;
+    }
     if (call_resume(exchange)) return;
     if (tn_get(exchange->entry, "tool") != NULL)
         call_tool(exchange, false);

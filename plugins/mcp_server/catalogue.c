@@ -55,7 +55,7 @@ static tn_value graph_schema(const struct serving_graph *graph) {
 
 /* Members that the declaration of one tool adds to what is shown. */
 static tn_value with_declared_take(tn_value shown, tn_value declared) {
-    static const char *const members[] = {"name", "title", "description", "annotations", "icons", "_meta"};
+    static const char *const members[] = {"name", "title", "description", "annotations", "icons", "_meta", "execution"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         tn_value member = tn_get(declared, members[i]);
         if (member != NULL) shown = tn_set_take(shown, members[i], tn_retain(member));

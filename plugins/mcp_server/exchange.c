@@ -24,7 +24,9 @@ static void exchange_free(struct exchange *exchange) {
     serving_graphs_cancel(exchange->lookup);
     serving_cancel(&plugin->serving, exchange->call);
     serving_run_close(exchange->run);
-    tn_value owned[] = {exchange->request,   exchange->id,        exchange->params,    exchange->meta,
+    task_release(exchange);
+    tn_value owned[] = {exchange->task,      exchange->record,    exchange->found,     exchange->made,
+                        exchange->request,   exchange->id,        exchange->params,    exchange->meta,
                         exchange->catalogue, exchange->entry,     exchange->variables, exchange->graphs,
                         exchange->questions, exchange->responses, exchange->state_ids, exchange->capabilities};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) tn_release(owned[i]);
@@ -64,7 +66,7 @@ static bool session_has_room(const struct session *session, struct problem *prob
 void exchange_start(struct plugin *plugin, struct session *session, uint64_t http, tn_value request,
                     const struct message *message) {
     struct problem problem = {0};
-    const struct method *method = method_find(message->method, message->modern);
+    const struct method *method = method_find(plugin, message->method, message->modern);
     struct exchange *exchange = NULL;
     if (method == NULL)
         (void)problem_set(&problem, message->modern ? 404 : 200, MCPS_METHOD_NOT_FOUND,
@@ -148,8 +150,9 @@ void exchange_leave_stream(struct exchange *exchange) { exchange_free(exchange);
 
 void exchange_cancel(struct exchange *exchange) {
     struct problem problem = {0};
-    if (exchange->run != NULL) serving_run_cancel(exchange->run);
-    if (exchange->asked > 0) call_abandon(exchange);
+    bool of_task = exchange->task_id[0] != '\0' && !exchange->begins_task; /* which continues */
+    if (exchange->run != NULL && !of_task) serving_run_cancel(exchange->run);
+    if (exchange->asked > 0 && !of_task) call_abandon(exchange);
     (void)problem_set(&problem, 200, MCPS_INTERNAL, "the request was cancelled");
     send_take(exchange, 200, exchange->stream == NULL ? reply_error(exchange->id, &problem) : NULL);
 }
@@ -174,7 +177,7 @@ void exchanges_on_closed(struct plugin *plugin, uint64_t http) {
     if (exchange->http == http) exchange->http = 0;
     if (exchange->stream != NULL && exchange->stream->http == http) exchange->stream->http = 0;
     if (exchange->run != NULL) serving_run_flow(exchange->run); /* what it sends is kept, or dropped */
-    if (exchange->modern) exchange_cancel(exchange);
+    if (exchange->modern && !exchange->detached) exchange_cancel(exchange);
 }
 
 void exchanges_on_room(const struct plugin *plugin, uint64_t http) {

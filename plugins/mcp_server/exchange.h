@@ -41,6 +41,17 @@ struct exchange {
     int64_t steps;  /* of the run that waits: an old requestState is not accepted for a later question */
     uint64_t asked; /* requests of the server that wait for a response */
     bool answering; /* the run is continued with answers of this request */
+    /* Tasks: tasks.h */
+    tn_value task, record; /* the memory, and the thread; NULL: there is none */
+    tn_value found, made;  /* what was read, and what is answered */
+    char task_id[40];      /* of the task that the request begins, or is about */
+    uint64_t post, at;     /* post: it waits */
+    bool begins_task;      /* until it is answered */
+    bool holds_task, waits_for_task;
+    bool detached; /* it continues when the client has gone */
+    void (*with_task)(struct exchange *exchange);
+    void (*with_result)(struct exchange *exchange, tn_value result, struct problem *problem);
+    void (*step)(struct exchange *exchange, bool ok, tn_value value);
 };
 
 /* Takes nothing; retains what it needs. The exchange answers, now or later. */

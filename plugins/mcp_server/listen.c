@@ -6,6 +6,7 @@
  */
 #include "methods.h"
 #include "stream.h"
+#include "tasks.h"
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
@@ -73,6 +74,8 @@ void listener_open(struct exchange *exchange) {
     tn_value wanted = tn_get(exchange->params, "notifications"), filter = NULL;
     if (!value_is_object(wanted))
         (void)problem_set(&problem, 400, MCPS_INVALID_PARAMS, "`notifications` must be an object");
+    else if (tn_get(wanted, "taskIds") != NULL && !task_check_extension(exchange, &problem))
+        ; /* the problem says so */
     else if (!exchange->may_stream)
         (void)problem_set(&problem, 406, MCPS_INVALID_REQUEST, "`Accept` must contain text/event-stream");
     else if (exchange->plugin->listener_count >= MCPS_LISTENERS_MAX)

@@ -6,6 +6,7 @@
  */
 #include "catalogue.h"
 #include "methods.h"
+#include "session.h"
 
 #define ARTIFACTS_PAGE 100
 
@@ -102,7 +103,27 @@ static void respond_page(struct exchange *exchange, const char *list, const char
         exchange_result_take(exchange, page);
 }
 
-static void respond_tools(struct exchange *exchange) { respond_page(exchange, "tools", "tools"); }
+/* `execution` (whether a tool can be a task) is of 2025-11-25. Takes the tools. */
+static tn_value without_execution_take(tn_value tools) {
+    tn_value made = tn_build("[]");
+    for (uint64_t i = 0, count = tn.value->count(tools); i < count; i++)
+        (void)tn_append_take(&made, value_without(tn.value->at(tools, i), "execution"));
+    tn_release(tools);
+    return made;
+}
+
+static void respond_tools(struct exchange *exchange) {
+    struct problem problem = {0};
+    bool shows = !exchange->modern && strcmp(exchange->session->version, MCPS_LEGACY) >= 0 &&
+                 serving_true(tn_get(exchange->plugin->config, "tasks"));
+    tn_value page = catalogue_page(exchange->catalogue, "tools", "tools", tn_get(exchange->params, "cursor"), &problem);
+    if (problem.status != 0) {
+        exchange_fail(exchange, &problem);
+        return;
+    }
+    if (!shows) page = tn_set_take(page, "tools", without_execution_take(tn_retain(tn_get(page, "tools"))));
+    exchange_result_take(exchange, page);
+}
 static void respond_prompts(struct exchange *exchange) { respond_page(exchange, "prompts", "prompts"); }
 static void respond_templates(struct exchange *exchange) { respond_page(exchange, "templates", "resourceTemplates"); }
 

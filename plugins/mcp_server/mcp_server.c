@@ -10,6 +10,7 @@
 #include "methods.h"
 #include "session.h"
 #include "stream.h"
+#include "tasks.h"
 #include <sys/random.h>
 
 TN_EASY_HIDDEN struct tn_easy tn;
@@ -20,11 +21,16 @@ void caller_text(tn_value request, char out[256]) {
     (void)snprintf(out, 256, "%.120s\n%.120s", tn_get_text(caller, "owner", ""), tn_get_text(caller, "name", ""));
 }
 
-tn_value plugin_capabilities(bool modern) {
+tn_value plugin_capabilities(const struct plugin *plugin, const char *version) {
+    bool has = serving_true(tn_get(plugin->config, "tasks"));
+    bool modern = strcmp(version, MCPS_MODERN) >= 0, legacy = !modern && strcmp(version, MCPS_LEGACY) >= 0;
+    tn_value extensions = has && modern ? tn_build("{s:{}}", MCPS_TASKS_EXTENSION) : NULL;
+    tn_value tasks =
+        has && legacy ? tn_build("{s:{}, s:{}, s:{s:{s:{}}}}", "list", "cancel", "requests", "tools", "call") : NULL;
     tn_value tools = tn_build("{s:b}", "listChanged", 1), prompts = tn_build("{s:b}", "listChanged", 1);
-    (void)modern; /* the same in both eras */
-    return tn_build("{s:V, s:V, s:{s:b, s:b}, s:{}, s:{}}", "tools", tools, "prompts", prompts, "resources",
-                    "subscribe", 1, "listChanged", 1, "completions", "logging");
+    return tn_build("{s:V, s:V, s:{s:b, s:b}, s:{}, s:{}, s:V*, s:V*}", "tools", tools, "prompts", prompts, "resources",
+                    "subscribe", 1, "listChanged", 1, "completions", "logging", "extensions", extensions, "tasks",
+                    tasks);
 }
 
 void plugin_respond_take(const struct plugin *plugin, uint64_t http, int32_t status, tn_value headers, tn_value json) {

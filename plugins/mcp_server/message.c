@@ -126,6 +126,8 @@ static bool mismatch(struct problem *problem, const char *header, const char *fo
 /* The member of the parameters that the header Mcp-Name repeats; NULL if the method has none. */
 static const char *named_member(const char *method) {
     if (strcmp(method, "tools/call") == 0 || strcmp(method, "prompts/get") == 0) return "name";
+    if (strcmp(method, "tasks/get") == 0 || strcmp(method, "tasks/update") == 0 || strcmp(method, "tasks/cancel") == 0)
+        return "taskId";
     return strcmp(method, "resources/read") == 0 ? "uri" : NULL;
 }
 

@@ -21,15 +21,15 @@ static void method_initialize(struct exchange *exchange) {
     }
     exchange->session = session;
     session->exchange_count++;
-    exchange_result_take(exchange,
-                         tn_build("{s:s, s:V, s:v, s:s*}", "protocolVersion", session->version, "capabilities",
-                                  plugin_capabilities(false), "serverInfo", exchange->plugin->info, "instructions",
-                                  tn_get_text(exchange->plugin->config, "instructions", NULL)));
+    exchange_result_take(exchange, tn_build("{s:s, s:V, s:v, s:s*}", "protocolVersion", session->version,
+                                            "capabilities", plugin_capabilities(exchange->plugin, session->version),
+                                            "serverInfo", exchange->plugin->info, "instructions",
+                                            tn_get_text(exchange->plugin->config, "instructions", NULL)));
 }
 
 static void method_discover(struct exchange *exchange) {
     exchange_result_take(exchange, tn_build("{s:[s], s:V, s:s*}", "supportedVersions", MCPS_MODERN, "capabilities",
-                                            plugin_capabilities(true), "instructions",
+                                            plugin_capabilities(exchange->plugin, MCPS_MODERN), "instructions",
                                             tn_get_text(exchange->plugin->config, "instructions", NULL)));
 }
 
@@ -87,9 +87,15 @@ static const struct method methods[] = {
     {"completion/complete", true, true, false, 0, method_complete},
     {"logging/setLevel", true, false, false, 0, method_set_level},
     {"subscriptions/listen", false, true, false, 0, listener_open},
+    {"tasks/get", true, true, false, 0, method_task_get},
+    {"tasks/list", true, false, false, 0, method_task_list},
+    {"tasks/update", false, true, false, 0, method_task_update},
+    {"tasks/cancel", true, true, false, 0, method_task_cancel},
+    {"tasks/result", true, false, false, 0, method_task_result},
 };
 
-const struct method *method_find(const char *name, bool modern) {
+const struct method *method_find(const struct plugin *plugin, const char *name, bool modern) {
+    if (strncmp(name, "tasks/", 6) == 0 && !serving_true(tn_get(plugin->config, "tasks"))) return NULL;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (strcmp(methods[i].name, name) == 0)
             return (modern ? methods[i].modern : methods[i].legacy) ? &methods[i] : NULL;

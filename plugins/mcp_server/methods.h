@@ -15,7 +15,7 @@ struct method {
 };
 
 /* NULL: the era has no such method. */
-const struct method *method_find(const char *name, bool modern);
+const struct method *method_find(const struct plugin *plugin, const char *name, bool modern);
 
 /* ---- lists.c ---- */
 void method_list_tools(struct exchange *exchange);
@@ -27,6 +27,15 @@ void method_complete(struct exchange *exchange);
 void exchange_with_catalogue(struct exchange *exchange, void (*then)(struct exchange *exchange));
 /* Fails the exchange with the ERROR of a method of the host. */
 void exchange_fail_with(struct exchange *exchange, tn_value error);
+
+/* ---- tasks_methods.c, tasks_result.c ---- */
+void method_task_get(struct exchange *exchange);
+void method_task_list(struct exchange *exchange);
+void method_task_update(struct exchange *exchange);
+void method_task_cancel(struct exchange *exchange);
+void method_task_result(struct exchange *exchange);
+/* tasks.c: the exchange ends. */
+void task_release(struct exchange *exchange);
 
 /* ---- call.c ---- */
 void method_call(struct exchange *exchange); /* tools/call, prompts/get, resources/read */

@@ -39,8 +39,8 @@ struct plugin {
 
 /* The user of a request: {owner, name} as text. Two callers with the same text see each other's sessions. */
 void caller_text(tn_value request, char out[256]);
-/* {tools: {listChanged}, …}: a new reference. */
-tn_value plugin_capabilities(bool modern);
+/* {tools: {listChanged}, …}, as this version has them: a new reference. */
+tn_value plugin_capabilities(const struct plugin *plugin, const char *version);
 /* Answers a request with one message, and with headers (an object, borrowed, or NULL). Takes the message. */
 void plugin_respond_take(const struct plugin *plugin, uint64_t http, int32_t status, tn_value headers, tn_value json);
 /* Notifies the user's sessions and listeners of a changed list or an updated resource. `caller` NULL: all.

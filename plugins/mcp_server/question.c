@@ -217,7 +217,8 @@ enum questions_state questions_answer(tn_value questions, tn_value capabilities,
         tn_value answer = NULL;
         if (stated) {
             tn_value known = tn_get(all, interrupt);
-            answer = tn_set_take(known != NULL ? tn_retain(known) : tn_build("{}"), key, tn_retain(result));
+            answer = tn_set_take(known != NULL ? tn_retain(known) : tn_build("{}"), tn_get_text(question, "name", key),
+                                 tn_retain(result));
         } else {
             answer = answer_of(question, result);
         }

@@ -15,7 +15,8 @@
 
 #include "base.h"
 
-/* [{key, interrupt, form, method, params, wraps, nullable}, …]: a new reference, empty if nothing can be asked. */
+/* [{key, interrupt, form, method, params, wraps, nullable}, …]; `name`, if a caller adds it, is the key in the answer
+ * of the graph: a new reference, empty if nothing can be asked. */
 tn_value questions_new(tn_value interrupts);
 /*
  * {KEY: {method, params}}: those that the client can answer, because it has declared the capability. NULL if there is

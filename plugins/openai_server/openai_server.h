@@ -149,8 +149,8 @@ void response_events_close(struct response_events *events);
 
 struct openai {
     struct serving serving;
-    struct exchange *exchanges[256]; /* by the number of the request */
-    struct response *responses;      /* the newest first */
+    struct serving_exchanges exchanges;
+    struct response *responses; /* the newest first */
     uint32_t running, ended;
     uint64_t log_size; /* of all responses */
     int64_t started;   /* seconds */
@@ -158,11 +158,8 @@ struct openai {
 
 /* A request of a client, from its first event to CLOSED. */
 struct exchange {
-    struct exchange *next;
+    SERVING_EXCHANGE;
     struct openai *openai;
-    uint64_t number, caller;
-    char *owner;      /* of the key; "" for the operator */
-    tn_value request; /* what TN_SERVER_REQUEST had */
     /* ROOM, DRAIN and CLOSED; after CLOSED the exchange is freed. NULL: nothing to do. */
     void (*on_event)(struct exchange *exchange, int32_t event);
     void *object;

@@ -16,10 +16,7 @@ static struct rest *rest_state; /* between init and deinit */
 #define PLAIN    "{}"
 _Static_assert(BODY_MAX == 33554432 && UPLOAD_MAX == 1073741824, "the bodies of the routes");
 
-static const struct route {
-    const char *method, *path, *scope, *more;
-    exchange_begin *begin;
-} routes[] = {
+static const struct serving_row routes[] = {
     {"POST", "/rpc", "read", RPC, rpc_post},
     {"GET", "/rpc", "read", SOCKET, socket_get},
     {"POST", "/api/{family}/{method}", "read", JSON, method_post},
@@ -33,28 +30,6 @@ static const struct route {
 
 /* ---- Exchanges ---- */
 
-static struct exchange **exchange_at(struct rest *rest, uint64_t number) {
-    struct exchange **at = &rest->exchanges[number % (sizeof rest->exchanges / sizeof *rest->exchanges)];
-    while (*at != NULL && (*at)->number != number) at = &(*at)->next;
-    return at;
-}
-
-static void exchange_end(struct exchange *exchange) {
-    if (exchange->call != 0) (void)exchange->rest->serving.methods->cancel(tn.host, exchange->call);
-    if (exchange->on_event != NULL) exchange->on_event(exchange, TN_SERVER_CLOSED, NULL);
-    tn_release(exchange->request);
-    serving_free(exchange);
-}
-
-static struct exchange *exchange_new(struct rest *rest, uint64_t number, tn_value request) {
-    struct exchange *exchange = serving_alloc(sizeof *exchange);
-    if (exchange == NULL) return NULL;
-    *exchange = (struct exchange){.rest = rest, .number = number};
-    exchange->caller = serving_caller(request);
-    exchange->request = tn_retain(request);
-    return exchange;
-}
-
 void exchange_abort(struct exchange *exchange) {
     exchange->responded = true;
     (void)exchange->rest->serving.server->abort(tn.host, exchange->number);
@@ -62,11 +37,7 @@ void exchange_abort(struct exchange *exchange) {
 
 void exchange_respond(struct exchange *exchange, tn_value response) {
     exchange->responded = true;
-    if (response != NULL)
-        (void)exchange->rest->serving.server->respond(tn.host, exchange->number, response);
-    else
-        exchange_abort(exchange);
-    tn_release(response);
+    serving_respond_take(&exchange->rest->serving, exchange->number, response);
 }
 
 void exchange_reply(struct exchange *exchange, int32_t status, tn_value json) {
@@ -132,7 +103,8 @@ tn_value exchange_call_take(struct exchange *exchange, const char *method, tn_va
 /* ---- Events of requests ---- */
 
 /* Only the routes of JSON-RPC: others have the words of the host. */
-static void refuse(uint64_t request, tn_value value) {
+static tn_value refusal(const struct serving_row *row, tn_value value) {
+    (void)row;
     const char *text = tn_get_text(value, "message", "the request was refused");
     int64_t status = tn_get_int(value, "status", 500);
     bool malformed = status == 400 && tn_get(value, "json") == NULL;
@@ -142,41 +114,42 @@ static void refuse(uint64_t request, tn_value value) {
     tn_value data = tn_build("{s:s, s:s}", "code", tn_get_text(value, "code", "FAILED"), "message", text);
     tn_value body = rpc_error(id, malformed ? RPC_PARSE_ERROR : RPC_FAILED, text, data);
     tn_value response = tn_build("{s:I, s:V}", "status", status, "json", body);
-    (void)rest_state->serving.server->respond(tn.host, request, response);
-    tn_release(response);
     tn_release(data);
+    return response;
 }
 
-static void TN_ABI on_request(void *user, uint64_t number, int32_t event, tn_value value) {
-    const struct route *route = user;
-    struct rest *rest = rest_state;
-    if (rest == NULL) return;
-    if (event == TN_SERVER_REFUSED) {
-        refuse(number, value);
-        return;
-    }
-    struct exchange **at = exchange_at(rest, number), *exchange = *at;
-    if (event == TN_SERVER_REQUEST && exchange == NULL) {
-        exchange = *at = exchange_new(rest, number, value);
-        if (exchange != NULL)
-            route->begin(exchange);
-        else
-            (void)rest->serving.server->abort(tn.host, number);
-        return;
-    }
-    if (exchange == NULL) return;
-    if (event == TN_SERVER_CLOSED) {
-        *at = exchange->next;
-        exchange_end(exchange);
-    } else if (exchange->on_event != NULL) {
-        exchange->on_event(exchange, event, value);
-    }
+static void begin(void *plugin, struct exchange *exchange, const struct serving_row *row) {
+    exchange->rest = plugin;
+    row->begin(exchange);
 }
+
+static void on_event(struct exchange *exchange, int32_t event, tn_value value) {
+    if (event == TN_SERVER_CLOSED && exchange->call != 0)
+        (void)exchange->rest->serving.methods->cancel(tn.host, exchange->call);
+    if (exchange->on_event != NULL) exchange->on_event(exchange, event, value);
+}
+
+static const struct serving_protocol protocol = {.size = sizeof(struct exchange),
+                                                 .rows = routes,
+                                                 .count = sizeof routes / sizeof *routes,
+                                                 .begin = begin,
+                                                 .event = on_event,
+                                                 .refusal = refusal};
 
 /* ---- The plugin ---- */
 
+static void TN_ABI deinit(void *self) {
+    (void)self;
+    struct rest *rest = rest_state;
+    if (rest == NULL) return;
+    serving_exchanges_close(&rest->exchanges);
+    rest_state = NULL;
+    tn_release(rest->table);
+    serving_free(rest);
+}
+
 static int32_t TN_ABI init(void *self, tn_value config) {
-    (void)self, (void)config;
+    (void)config;
     struct rest *rest = serving_alloc(sizeof *rest);
     if (rest == NULL) return TN_NO_MEMORY;
     if (!serving_open(&rest->serving)) {
@@ -184,28 +157,9 @@ static int32_t TN_ABI init(void *self, tn_value config) {
         return TN_OK;
     }
     rest_state = rest;
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        const struct route *route = &routes[i];
-        int32_t status = serving_route(&rest->serving, route->method, route->path, route->scope, route->more,
-                                       on_request, (void *)(uintptr_t)route);
-        if (status == TN_UNSUPPORTED) break; /* the host serves nothing */
-    }
-    return TN_OK;
-}
-
-static void TN_ABI deinit(void *self) {
-    (void)self;
-    struct rest *rest = rest_state;
-    if (rest == NULL) return;
-    for (size_t i = 0; i < sizeof rest->exchanges / sizeof *rest->exchanges; i++)
-        while (rest->exchanges[i] != NULL) {
-            struct exchange *exchange = rest->exchanges[i];
-            rest->exchanges[i] = exchange->next;
-            exchange_end(exchange);
-        }
-    rest_state = NULL;
-    tn_release(rest->table);
-    serving_free(rest);
+    int32_t status = serving_exchanges_open(&rest->exchanges, &rest->serving, &protocol, rest);
+    if (status != TN_OK) deinit(self);
+    return status;
 }
 
 TN_LIFECYCLE(init, NULL, deinit)

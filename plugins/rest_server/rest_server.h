@@ -30,17 +30,15 @@
 
 struct rest {
     struct serving serving;
-    struct exchange *exchanges[256]; /* by the number of the request */
-    tn_value table;                  /* the OpenRPC document of what this plugin may call; NULL until it is needed */
+    struct serving_exchanges exchanges;
+    tn_value table; /* the OpenRPC document of what this plugin may call; NULL until it is needed */
 };
 
 /* A request of a client, from its first event to CLOSED. */
 struct exchange {
-    struct exchange *next;
+    SERVING_EXCHANGE;
     struct rest *rest;
-    uint64_t number, caller;
-    tn_value request; /* what TN_SERVER_REQUEST had */
-    uint64_t call;    /* an open call; it is cancelled when the exchange ends */
+    uint64_t call; /* an open call; it is cancelled when the exchange ends */
     bool responded;
     /* All other events. At CLOSED the object is freed; afterwards the exchange is. NULL: nothing to do. */
     void (*on_event)(struct exchange *exchange, int32_t event, tn_value value);

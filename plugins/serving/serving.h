@@ -36,6 +36,73 @@ bool serving_open(struct serving *serving);
 int32_t serving_route(const struct serving *serving, const char *method, const char *path, const char *scope,
                       const char *more, tn_server_handler handler, void *user);
 
+/* ---- Requests of clients ---- */
+
+/*
+ * What a plugin keeps of a request, from its first event to CLOSED. The plugin declares it:
+ *
+ *     struct exchange {
+ *         SERVING_EXCHANGE;
+ *         tn_value mine;
+ *     };
+ *     exchange->number
+ */
+struct exchange;
+
+#define SERVING_EXCHANGE_MEMBERS                                                                                       \
+    struct serving_exchange *next;                                                                                     \
+    uint64_t number, caller; /* of the request; of its user, 0 if it has none */                                       \
+    tn_value request;        /* what TN_SERVER_REQUEST had */                                                          \
+    const char *owner        /* of the key, in `request`; "" for the operator */
+
+struct serving_exchange {
+    SERVING_EXCHANGE_MEMBERS;
+};
+
+#define SERVING_EXCHANGE                                                                                               \
+    union {                                                                                                            \
+        struct serving_exchange base;                                                                                  \
+        struct {                                                                                                       \
+            SERVING_EXCHANGE_MEMBERS;                                                                                  \
+        };                                                                                                             \
+    }
+
+/* A route: the parameters of serving_route, and what begins with it. */
+struct serving_row {
+    const char *method, *path, *scope, *more;
+    void (*begin)(struct exchange *exchange);
+};
+
+struct serving_protocol {
+    size_t size; /* of struct exchange */
+    const struct serving_row *rows;
+    size_t count;
+    /* A new request. The exchange is zero but for the members of SERVING_EXCHANGE. */
+    void (*begin)(void *plugin, struct exchange *exchange, const struct serving_row *row);
+    /* All other events. After CLOSED, whose value is NULL when the plugin ends, the exchange is freed. */
+    void (*event)(struct exchange *exchange, int32_t event, tn_value value);
+    /* The response to a request that the host refuses: new. NULL without such rows, or if memory runs out. */
+    tn_value (*refusal)(const struct serving_row *row, tn_value refused);
+};
+
+#define SERVING_SLOTS 256
+
+struct serving_exchanges {
+    const struct serving *serving;
+    const struct serving_protocol *protocol;
+    void *plugin;
+    struct serving_binding *bindings;
+    struct serving_exchange *slots[SERVING_SLOTS]; /* by the number of the request */
+};
+
+/* Registers the rows; a route that the host refuses was logged. TN_OK or TN_NO_MEMORY. The pointers are kept. */
+int32_t serving_exchanges_open(struct serving_exchanges *exchanges, const struct serving *serving,
+                               const struct serving_protocol *protocol, void *plugin);
+/* In deinit: all exchanges get CLOSED. */
+void serving_exchanges_close(struct serving_exchanges *exchanges);
+/* Sends the response, or aborts the request if it is NULL. Takes it. */
+void serving_respond_take(const struct serving *serving, uint64_t number, tn_value response);
+
 /* ---- Values ---- */
 
 void *serving_alloc(uint64_t size); /* zeroed; NULL if memory runs out */
@@ -56,6 +123,10 @@ uint64_t serving_caller(tn_value request);
 int32_t serving_error_status(tn_value error);
 
 /* ---- Calls of methods ---- */
+
+/* As a caller: the plugin itself, with the rights that its manifest declares, for what no request has asked. Ids and
+ * namespaces of users have their prefix. */
+#define SERVING_PLUGIN UINT64_MAX
 
 /*
  * Calls a method for the user. Takes `params`. The handler is called once, unless the call is cancelled; it is also

@@ -157,9 +157,11 @@ static uint64_t refuse_call(int32_t status, tn_host_handler handler, void *user)
 void serving_call_take(const struct serving *serving, uint64_t caller, const char *method, tn_value params,
                        tn_host_handler handler, void *user, uint64_t *number) {
     uint64_t made = 0;
-    int32_t status = params == NULL ? TN_NO_MEMORY
-                                    : serving->server->request_as(tn.host, caller, method, strlen(method), params,
-                                                                  handler, user, &made);
+    int32_t status = TN_NO_MEMORY;
+    if (params != NULL && caller == SERVING_PLUGIN)
+        status = serving->methods->request(tn.host, method, strlen(method), params, handler, user, &made);
+    else if (params != NULL)
+        status = serving->server->request_as(tn.host, caller, method, strlen(method), params, handler, user, &made);
     if (status != TN_OK) made = refuse_call(status, handler, user);
     if (number != NULL) *number = made;
     tn_release(params);

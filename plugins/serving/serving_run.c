@@ -70,9 +70,11 @@ static void run_subscribe(struct serving_run *run) {
     /* Without `after`, a run that waits would report its last end again. */
     int64_t after = run->answers ? NO_EVENT_YET : (int64_t)run->after;
     tn_value params = tn_build("{s:s, s:I}", "run_id", run->id, "after", after);
-    int32_t status = params == NULL ? TN_NO_MEMORY
-                                    : run->serving->server->subscribe_as(tn.host, run->caller, params, on_event, run,
-                                                                         &run->subscription);
+    int32_t status = TN_NO_MEMORY;
+    if (params != NULL && run->caller == SERVING_PLUGIN)
+        status = run->serving->methods->subscribe(tn.host, params, on_event, run, &run->subscription);
+    else if (params != NULL)
+        status = run->serving->server->subscribe_as(tn.host, run->caller, params, on_event, run, &run->subscription);
     tn_release(params);
     if (status == TN_OK) {
         if (run->paused) (void)run->serving->methods->pause(tn.host, run->subscription);

@@ -51,7 +51,7 @@ each() {
 each gcc c .c "$c" c99 "c99 c11 c17 c2x"
 each clang c .c "$c" "" "c99 c11 c17 c2x"
 each g++ c++ .cc "$cxx" "" "c++11 c++17 c++20"
-each clang++ c++ .cc "$cxx" c++11 "c++11 c++17 c++20"
+each clang++ c++ .cc "$cxx" "" "c++11 c++17 c++20"
 
 # The same for what the macros of easy.h expand to.
 cp "$SOURCE/tests/abi/fields.c" "$work/fields.cc"

@@ -6,47 +6,13 @@
  * messages,updates,custom,tasks`; the last one has the type `result`. Standard output has an event in each line. A
  * first line {before, after} asks for the patch of two states instead.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/protocols/drive.h"
 
 #include "plugins/ag_ui/ag_ui.h"
 
-extern const tn_value_1 interface_value; /* not host/plugin/abi/abi.h, whose names conflict with base.h */
-
-TN_EASY_HIDDEN struct tn_easy tn;
-TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
-
-static uint64_t blocks;
-
-/* Also in a release build. */
-static void must(int condition, const char *what) {
-    if (condition) return;
-    (void)fprintf(stderr, "ag_ui_drive: %s\n", what);
-    exit(1);
-}
-
-static void *drive_resize(const tn_host *host, void *memory, uint64_t size) {
-    (void)host;
-    blocks += memory == NULL;
-    return realloc(memory, size > 0 ? size : 1);
-}
-static void *drive_alloc(const tn_host *host, uint64_t size) { return drive_resize(host, NULL, size); }
-static void drive_release(const tn_host *host, void *memory) {
-    (void)host;
-    blocks -= memory != NULL;
-    free(memory);
-}
-
-static const tn_core_1 core = {
-    .size = sizeof(tn_core_1), .alloc = drive_alloc, .resize = drive_resize, .release = drive_release};
-
 static void print_event(void *user, tn_value event) {
-    tn_value json = tn_to_json(event);
-    must(user == NULL && json != NULL, "an event is not JSON");
-    (void)puts(tn_chars(json, NULL));
-    tn_release(json);
+    (void)user;
+    drive_print(event);
 }
 
 static struct serving_graph graph;
@@ -89,14 +55,8 @@ int main(void) {
     struct ag_events *events = NULL;
     struct serving_items *items = NULL;
     tn_value first = NULL;
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
-    tn.value = &interface_value;
-    tn.core = &core;
-    while ((length = getline(&line, &room, stdin)) > 0) {
-        tn_value value = tn_from_json(line, (uint64_t)length);
-        must(value != NULL, "a line is not JSON");
+    drive_begin("ag_ui_drive");
+    for (tn_value value = drive_next(); value != NULL; value = drive_next()) {
         if (tn_get(value, "before") != NULL) {
             tn_value patch = ag_patch(tn_get(value, "before"), tn_get(value, "after"));
             if (patch != NULL) print_event(NULL, patch);
@@ -108,12 +68,9 @@ int main(void) {
         } else {
             take(events, items, value);
         }
-        tn_release(value);
     }
     serving_items_free(items);
     ag_events_free(events);
     tn_release(first);
-    free(line);
-    must(blocks == 0, "memory is left");
-    return 0;
+    return drive_end();
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Recorded runs as chunks of the UI message stream, compared with golden ones, and mutated runs.
 
+golden/NAME.jsonl has the chunks for version 6; golden/NAME.7.jsonl those for version 7, if they differ.
 `chunks.py --write` writes the golden files. The rules of `Client` are those that processUIMessageStream of the SDK
 enforces, and those that it does not: every part that is opened is closed, and the stream has an end.
 """
@@ -21,14 +22,15 @@ FIELDS = {  # required members by type, of version 6
     "tool-input-start": ["toolCallId", "toolName"], "tool-input-delta": ["toolCallId", "inputTextDelta"],
     "tool-input-available": ["toolCallId", "toolName", "input"], "tool-input-error": ["toolCallId", "toolName", "input", "errorText"],
     "tool-approval-request": ["approvalId", "toolCallId"], "tool-output-available": ["toolCallId", "output"],
-    "tool-output-error": ["toolCallId", "errorText"], "tool-output-denied": ["toolCallId"],
+    "tool-output-error": ["toolCallId", "errorText"], "tool-output-denied": ["toolCallId"], "reset-step": [],
 }
 REASONS = {"stop", "length", "content-filter", "tool-calls", "error", "other"}
 
 
 class Client:
-    def __init__(self, replayed):
+    def __init__(self, replayed, version):
         self.open, self.calls, self.streaming, self.step, self.ended = {}, set(replayed), set(), False, False
+        self.version, self.before = version, set(replayed)  # before: the calls of earlier steps
 
     def take(self, chunk):
         kind = chunk["type"]
@@ -57,7 +59,10 @@ class Client:
         elif kind.startswith("tool-"):
             assert chunk["toolCallId"] in self.calls
         elif kind == "start-step":
-            self.step = True
+            self.step, self.before = True, set(self.calls)
+        elif kind == "reset-step":
+            assert self.version == 7 and self.step
+            self.open, self.streaming, self.calls = {}, set(), set(self.before)
         elif kind == "finish-step":
             assert self.step and not self.open, "a part is open at the end of a step"
             self.step = False
@@ -73,11 +78,12 @@ def drive(lines):
     return result.stdout
 
 
-def check(lines):
+def check(lines, version):
     first = json.loads(lines[0])
+    lines = [json.dumps({**first, "resets": version == 7}), *lines[1:]]
     output = drive(lines)
     chunks = [json.loads(line) for line in output.splitlines()]
-    client = Client({part["toolCallId"] for part in first.get("parts", []) if "toolCallId" in part})
+    client = Client({part["toolCallId"] for part in first.get("parts", []) if "toolCallId" in part}, version)
     assert chunks[0]["type"] == "start"
     for chunk in chunks:
         client.take(chunk)
@@ -122,17 +128,20 @@ def main():
     assert names
     for path in names:
         lines = path.read_text().splitlines()
-        output, golden = check(lines), HERE / "golden" / path.name
-        if "--write" in sys.argv:
-            golden.write_text(output)
-        assert output == golden.read_text(), f"{path.name}: the chunks differ from golden/{path.name}"
+        six = check(lines, 6)
+        for output, name in ((six, path.name), (check(lines, 7), path.stem + ".7.jsonl")):
+            golden = HERE / "golden" / name
+            if "--write" in sys.argv and (output != six or output is six):
+                golden.write_text(output)
+            wanted = golden.read_text() if golden.exists() or output is six else six
+            assert output == wanted, f"{path.name}: the chunks differ from golden/{name}"
         rng = random.Random(path.name)
         first, *events, last = (json.loads(line) for line in lines)
-        for _ in range(20):
+        for version in (6, 7) * 10:
             mutated = [first, *mutate(events, rng), last]
             text = [json.dumps(event) for event in mutated]
             try:
-                check(text)
+                check(text, version)
             except Exception:
                 print("\n".join(text))
                 raise

@@ -10,12 +10,7 @@ serve: {protocols: [tenon.a2a_server]}
 plugins: {config: {tenon.a2a_server: {push: {allow: ["http://127.0.0.1:*"]}}}}
 END_OF_FILE
 key=$("$TENON" key create ada)
-"$TENON" serve --port 0 "$SOURCE/tests/a2a/tck.yaml" >serve.out 2>serve.err </dev/null &
-host=$!
-servers+=("$host")
-wait_until eval 'grep -qs "http://" serve.err || ! kill -0 $host'
-address=$(grep -o 'http://[0-9.:]*' serve.err | head -n 1)
-[ -n "$address" ] || { cat serve.err >&2; fails "the server did not start"; }
+serve_start serve --port 0 "$SOURCE/tests/a2a/tck.yaml"
 cp "$SOURCE/tests/a2a/clients.mjs" "$work"
 run node "$work/clients.mjs" "$address" "$key"
 expect_code 0

@@ -12,13 +12,9 @@ store: {use: sqlite, path: ./store.db}
 serve: {protocols: [tenon.a2a_server]}
 plugins: {config: {tenon.a2a_server: {push: {allow: [https://example.com, "http://localhost:*"]}}}}
 END_OF_FILE
-key=$("$TENON" key create kit --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["secret"])')
-"$TENON" serve --port 0 "$SOURCE/tests/a2a/tck.yaml" >serve.out 2>serve.err </dev/null &
-host=$!
-servers+=("$host")
-wait_until eval 'grep -qs "http://" serve.out serve.err || ! kill -0 $host'
-port=$(grep -ho 'http://[0-9.:]*' serve.out serve.err | head -n 1)
-python3 "$SOURCE/tests/a2a/with_key.py" "${port##*:}" "$key" >proxy.out 2>proxy.err </dev/null &
+key=$("$TENON" key create kit)
+serve_start serve --port 0 "$SOURCE/tests/a2a/tck.yaml"
+python3 "$SOURCE/tests/a2a/with_key.py" "${address##*:}" "$key" >proxy.out 2>proxy.err </dev/null &
 servers+=("$!")
 wait_until eval 'grep -qs "http://" proxy.out'
 cp -r "$kit" "$work/kit"

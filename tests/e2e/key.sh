@@ -51,9 +51,7 @@ run tenon key create alice
 expect_code 1 && expect_in err 'the name `alice` is that of a key that is revoked'
 
 # ---- A running host ----
-"$TENON" serve --socket s >host.out 2>host.err &
-servers+=("$!")
-wait_until grep -q "listening on" host.err
+serve_start host --socket s
 run tenon key create carol --connect s
 expect_code 0
 run tenon key list --connect s

@@ -10,19 +10,12 @@ tests=$SOURCE/tests/protocols
 cat >tenon.yaml <<'END'
 store: {use: sqlite, path: ./store.db}
 END
-key() { "$TENON" key create "$1" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["secret"])'; }
-ada=$(key ada)
-"$TENON" serve --port 0 "$tests"/langgraph/{chat,steps}.yaml "$tests"/graphs/{error,question,slow}.yaml >serve.out 2>serve.err </dev/null &
-host=$!
-servers+=("$host")
-wait_until eval 'grep -qs "http://" serve.err || ! kill -0 $host'
-address=$(grep -ho 'http://[0-9.:]*' serve.err | head -n 1)
-[ -n "$address" ] || { cat serve.err >&2; fails "the server did not start"; }
-checked() { timeout 120 "$@" >"$work/out" 2>"$work/err" || { tail -n 5 serve.err >&2; fails "$*"; }; }
+ada=$(tenon key create ada)
+serve_start serve --port 0 "$tests"/langgraph/{chat,steps}.yaml "$tests"/graphs/{error,question,slow}.yaml
+checked() { timeout 120 "$@" >"$work/out" 2>"$work/err" || { serve_failed; fails "$*"; }; }
 
 checked node "$tests/langgraph/clients.mjs" "$address" "$ada" "$modules"
 checked "$python" "$tests/langgraph/clients.py" "$address" "$ada"
-kill -TERM "$host"
-expect_ended "$host" "the server did not end after SIGTERM"
+serve_stop
 grep -qF "$ada" serve.out serve.err && fails "a key is in the log"
 true

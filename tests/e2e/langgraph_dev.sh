@@ -9,9 +9,6 @@ command -v python3 >/dev/null || skips "python3 is not installed"
 tests=$SOURCE/tests/protocols/langgraph
 printf 'store: {use: sqlite, path: ./store.db}\n' >tenon.yaml
 key=$("$TENON" key create ada)
-"$TENON" serve --port 0 "$tests"/{steps,ask}.yaml >serve.out 2>serve.err </dev/null &
-host=$!
-servers+=("$host")
 mkdir dev
 cp "$tests/dev.mjs" dev/graphs.mjs
 ln -s "$TENON_LANGGRAPH_DEV/node_modules" dev/node_modules
@@ -20,11 +17,9 @@ printf '{"node_version": "22", "env": {}, "graphs": {"steps": "./graphs.mjs:step
 port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
 (cd dev && exec env LANGSMITH_TRACING=false node node_modules/.bin/langgraphjs dev --no-browser --port "$port") >dev.log 2>&1 </dev/null &
 servers+=("$!")
-wait_until eval 'grep -qs "http://" serve.err || ! kill -0 $host'
 wait_until grep -qs 'Server running' dev.log
-address=$(grep -ho 'http://[0-9.:]*' serve.err | head -n 1)
+serve_start serve --port 0 "$tests"/{steps,ask}.yaml
 run timeout 120 python3 "$tests/dev.py" "$address" "$key" "http://127.0.0.1:$port"
 expect_code 0
-kill -TERM "$host"
-expect_ended "$host" "the server did not end after SIGTERM"
+serve_stop
 true

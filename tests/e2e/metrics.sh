@@ -38,12 +38,7 @@ END
 export PROVIDER_KEY=sk-provider-4711 COLLECTOR_KEY=collector-4711
 admin=$("$TENON" key create boss --scope admin) prometheus=$("$TENON" key create prometheus --scope read)
 ada=$("$TENON" key create ada)
-"$TENON" serve --check-plugins look.yaml "$SOURCE/tests/protocols/graphs/error.yaml" >web.out 2>web.err </dev/null &
-host=$!
-servers+=("$host")
-wait_until eval 'grep -qs " serves " web.err || ! kill -0 $host'
-address=$(grep -o 'http://[0-9.:]*' web.err | head -n 1)
-[ -n "$address" ] || { cat web.err >&2; fails "the host did not start"; }
+serve_start web --check-plugins look.yaml "$SOURCE/tests/protocols/graphs/error.yaml"
 strict=python3
 pip_install opentelemetry opentelemetry-proto==1.38.0 && strict=$python # without a network, the JSON is only read as JSON
 run "$strict" "$SOURCE/tests/metrics/live.py" "$address" "$peers" "$admin" "$prometheus" "$ada"
@@ -52,9 +47,7 @@ if command -v promtool >/dev/null; then
     run promtool check metrics <metrics.txt
     expect_code 0
 fi
-kill -TERM "$host"
-expect_ended "$host" "the host did not end after SIGTERM"
-grep -qE 'Sanitizer|runtime error:' web.err && { cat web.err >&2; fails "a sanitizer reported an error"; }
+serve_stop
 grep 'check:' web.err | grep -v 'blocks the loop' >&2 && fails "a plugin violates the contract"
 grep -qF -e "$admin" -e "$ada" -e sk-provider-4711 -e collector-4711 web.out web.err access.log metrics.txt && fails "a key is in the log"
 true

@@ -9,23 +9,13 @@ cat >tenon.yaml <<'END'
 store: {use: sqlite, path: ./store.db}
 serve: {limits: {write_bytes: 65536}} # so that a slow client is noticed soon
 END
-key() { "$TENON" key create "$1" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["secret"])'; }
-ada=$(key ada) bob=$(key bob)
-serve() {
-    : >serve.err # the address of the host before it is not the one to wait for
-    "$TENON" serve --port "$1" "$tests"/graphs/*.yaml >serve.out 2>serve.err </dev/null &
-    host=$!
-    servers+=("$host")
-    wait_until eval 'grep -qs "http://" serve.out serve.err || ! kill -0 $host'
-    address=$(grep -ho 'http://[0-9.:]*' serve.out serve.err | head -n 1)
-    [ -n "$address" ] || { cat serve.err >&2; fails "the server did not start"; }
-}
-checked() { "$@" >"$work/out" 2>"$work/err" || { tail -n 5 serve.err >&2; fails "$*"; }; }
+ada=$(tenon key create ada) bob=$(tenon key create bob)
+serve() { serve_start serve --port "$1" "$tests"/graphs/*.yaml; }
+checked() { "$@" >"$work/out" 2>"$work/err" || { serve_failed; fails "$*"; }; }
 
 serve 0
 checked python3 "$tests/openai_live.py" before "$address" "$ada" "$bob"
-kill -9 "$host"
-expect_ended "$host" "the server was not killed"
+serve_stop KILL
 serve "${address##*:}"
 checked python3 "$tests/openai_live.py" after "$address" "$ada" "$bob"
 
@@ -39,8 +29,6 @@ fi
 if pip_install openai openai==3.51.0; then
     checked "$python" "$tests/openai_clients.py" "$address" "$ada"
 fi
-kill -TERM "$host"
-expect_ended "$host" "the server did not end after SIGTERM"
-grep -qE 'Sanitizer|runtime error:' serve.err && fails "a sanitizer reported an error: $(grep -E 'Sanitizer|runtime' serve.err)"
+serve_stop
 grep -qF "$ada" serve.out serve.err && fails "a key is in the log"
 true

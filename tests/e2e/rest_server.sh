@@ -9,15 +9,9 @@ cat >tenon.yaml <<'END'
 store: {use: sqlite, path: ./store.db}
 serve: {protocols: [rest_server], limits: {write_bytes: 65536}} # so that a slow client is noticed soon
 END
-key() { "$TENON" key create "$1" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["secret"])'; }
-ada=$(key ada) bob=$(key bob)
-"$TENON" serve --port 0 "$tests"/graphs/*.yaml >serve.out 2>serve.err </dev/null &
-host=$!
-servers+=("$host")
-wait_until eval 'grep -qs "http://" serve.out serve.err || ! kill -0 $host'
-address=$(grep -ho 'http://[0-9.:]*' serve.out serve.err | head -n 1)
-[ -n "$address" ] || { cat serve.err >&2; fails "the server did not start"; }
-checked() { timeout 180 "$@" >"$work/out" 2>"$work/err" || { tail -n 5 serve.err >&2; fails "$*"; }; }
+ada=$(tenon key create ada) bob=$(tenon key create bob)
+serve_start serve --port 0 "$tests"/graphs/*.yaml
+checked() { timeout 180 "$@" >"$work/out" 2>"$work/err" || { serve_failed; fails "$*"; }; }
 
 checked python3 "$tests/rest_live.py" "$address" "$ada" "$bob"
 
@@ -35,8 +29,6 @@ if pip_install rest_server schemathesis==4.32.0 websockets==17.4; then
         -H "Authorization: Bearer $ada" --exclude-path-regex 'run/wait|/events$' --max-examples "$examples" --seed 1 \
         --workers 1 --request-timeout 30 --no-color >found 2>&1 || { cat found >&2; fails "schemathesis has found something"; }
 fi
-kill -TERM "$host"
-expect_ended "$host" "the server did not end after SIGTERM"
-grep -qE 'Sanitizer|runtime error:' serve.err && fails "a sanitizer reported an error: $(grep -E 'Sanitizer|runtime' serve.err)"
+serve_stop
 grep -qF "$ada" serve.out serve.err && fails "a key is in the log"
 true

@@ -51,17 +51,13 @@ run tenon schedule run nigthly
 expect_code 1 && expect_in err 'tenon.yaml has no schedule `nigthly`; did you mean `nightly`? [NOT_FOUND]'
 
 # ---- A running host ----
-"$TENON" serve --socket s >host.out 2>host.err &
-servers+=("$!")
-wait_until grep -q "listening on" host.err
+serve_start host --socket s
 run tenon schedule list --connect s
 expect_code 0 && expect_in out 'nightly  0 3 * * mon-fri  Europe/Berlin'
 run tenon schedule run paused --key once --connect s
 expect_out "$first"
 servers_stop
-"$TENON" serve --socket reads --scope read >host.out 2>reads.err &
-servers+=("$!")
-wait_until grep -q "listening on" reads.err
+serve_start reads --socket reads --scope read
 run tenon schedule list --connect reads
 expect_code 0
 run tenon schedule run paused --connect reads

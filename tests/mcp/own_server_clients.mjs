@@ -51,6 +51,18 @@ const transport = new Transport1(url, options)
 await first.connect(transport)
 const cancelled = first.callTool({ name: "test_reconnection", arguments: {} }, undefined, { signal: AbortSignal.timeout(20) })
 await assert.rejects(cancelled)
+// A call as a task: the SDK polls, and answers the question on the stream of tasks/result.
+await first.listTools()
+for (const [name, parameters, text] of [["slow_compute", { seconds: 0.1 }, "computed"], ["confirm_delete", {}, "confirm"]]) {
+  const types = []
+  for await (const message of first.experimental.tasks.callToolStream({ name, arguments: parameters }, undefined, { task: { ttl: 60000 } })) {
+    types.push(message.type)
+    if (message.type === "result") assert.equal(message.result.content[0].text, text)
+  }
+  assert.equal(types[0], "taskCreated")
+  assert.equal(types.at(-1), "result", JSON.stringify(types))
+}
+assert.ok((await first.experimental.tasks.listTasks()).tasks.length >= 2)
 await check(first, "2025-11-25", (name, parameters, more) => first.callTool({ name, arguments: parameters }, undefined, more))
 
 for (const [mode, version] of [["legacy", "2025-11-25"], ["auto", "2026-07-28"], [{ pin: "2026-07-28" }, "2026-07-28"]]) {

@@ -122,6 +122,7 @@ def begin():
     made("POST", of + "/runs/wait", {"assistant_id": "long", "input": {"messages": SAY}}, ADA)
     active, _ = made("POST", of + "/runs", {"assistant_id": "slow", "input": {"messages": SAY}}, ADA)
     assistant, _ = made("POST", "/assistants", {"graph_id": "long", "metadata": {"of": MARKER}}, ADA)
+    cron, _ = made("POST", of + "/runs/crons", {"assistant_id": "long", "input": {"messages": SAY}, "schedule": "@yearly"}, ADA)
     assert call("PUT", "/store/items", {"namespace": ["a"], "key": "k", "value": {"v": MARKER}}, ADA)[0] == 204
     open_chat = connect("POST", "/api/chat?graph=slow", chat("active"), ADA)
     assert open_chat[1].status == 200
@@ -129,7 +130,8 @@ def begin():
             "run": run["run_id"], "artifact": artifact["artifact_id"], "done": done["id"], "runs": runs["id"],
             "asked": asks["choices"][0]["message"], "open": open_chat,
             "session": {"mcp-session-id": started.getheader("mcp-session-id"), "mcp-protocol-version": "2025-11-25"},
-            "thread": thread["thread_id"], "active": active["run_id"], "assistant": assistant["assistant_id"]}
+            "thread": thread["thread_id"], "active": active["run_id"], "assistant": assistant["assistant_id"],
+            "cron": cron["cron_id"]}
 
 
 def still_there(ada):
@@ -149,6 +151,8 @@ def still_there(ada):
     assert json.loads(call("GET", of + "/runs/" + ada["active"], key=ADA)[1])["status"] in ("running", "success")
     assert MARKER in call("GET", "/store/items?namespace=a&key=k", key=ADA)[1]
     assert MARKER in call("GET", "/assistants/" + ada["assistant"], key=ADA)[1]
+    cron = call("GET", "/runs/crons/" + ada["cron"], key=ADA)[1]
+    assert MARKER in cron and json.loads(cron)["enabled"], cron
     received = ada["open"][1].read().decode()
     assert '"finishReason":"stop"' in received, received[-500:]
     answer = {"role": "tool", "tool_call_id": ada["asked"]["tool_calls"][0]["id"], "content": "x"}
@@ -226,6 +230,8 @@ def langgraph_rows(ada):
         ("GET", "/threads/{thread}/history", None), ("POST", "/threads/{thread}/history", {}),
         ("GET", "/threads/{thread}/runs", None), ("POST", "/threads/{thread}/runs", hello),
         ("POST", "/threads/{thread}/runs/stream", hello), ("POST", "/threads/{thread}/runs/wait", hello),
+        ("POST", "/threads/{thread}/runs/crons", {**hello, "schedule": "@daily"}), ("GET", "/runs/crons/{cron}", None),
+        ("PATCH", "/runs/crons/{cron}", {"enabled": False}), ("DELETE", "/runs/crons/{cron}", None),
         ("GET", "/threads/{thread}/runs/{run}", None), ("DELETE", "/threads/{thread}/runs/{run}", None),
         ("GET", "/threads/{thread}/runs/{run}/join", None), ("GET", "/threads/{thread}/runs/{run}/stream", None),
         ("POST", "/threads/{thread}/runs/{run}/cancel", {}), ("GET", "/store/items", None),
@@ -242,16 +248,14 @@ def langgraph_rows(ada):
         ((200,), "GET", "/ok", None), ((200,), "GET", "/info", None), ((200,), "POST", "/assistants/search", {}),
         ((200,), "POST", "/assistants/count", {}),
         ((200,), "POST", "/threads", {}), ((200,), "POST", "/threads/search", {"ids": [ada["thread"]]}),
-        ((200,), "POST", "/threads/count", {}), ((501,), "POST", "/threads/{thread}/runs/crons", {}),
+        ((200,), "POST", "/threads/count", {}),
         ((200,), "POST", "/runs", hello), ((200,), "POST", "/runs/stream", hello), ((200,), "POST", "/runs/wait", hello),
-        ((200,), "POST", "/runs/batch", [hello]), ((501,), "POST", "/runs/crons", {}),
-        ((501,), "POST", "/runs/crons/search", {}), ((501,), "POST", "/runs/crons/count", {}),
-        ((501,), "GET", "/runs/crons/{cron}", None), ((501,), "PATCH", "/runs/crons/{cron}", {}),
-        ((501,), "DELETE", "/runs/crons/{cron}", None), ((204,), "PUT", "/store/items", {**item, "key": "b", "value": {}}),
+        ((200,), "POST", "/runs/batch", [hello]), ((200,), "POST", "/runs/crons", {**hello, "schedule": "@yearly"}),
+        ((200,), "POST", "/runs/crons/search", {}), ((200,), "POST", "/runs/crons/count", {}), ((204,), "PUT", "/store/items", {**item, "key": "b", "value": {}}),
         ((204,), "DELETE", "/store/items", item), ((200,), "POST", "/store/items/search", {"namespace_prefix": []}),
         ((200,), "POST", "/store/namespaces", {}),
     ]
-    named |= {"{assistant}": ada["assistant"], "{namespace}": "x", "{cron}": point}
+    named |= {"{assistant}": ada["assistant"], "{namespace}": "x", "{cron}": ada["cron"]}
     table = {}
     for statuses, method, path, body in [((404,), *row) for row in hidden] + open_to_all:
         filled = re.sub(r"\{\w+\}", lambda found: named[found[0]], path)

@@ -304,5 +304,5 @@ int main(void) {
         cmocka_unit_test(test_memory),    cmocka_unit_test(test_saved),         cmocka_unit_test(test_restored),
         cmocka_unit_test(test_shares),    cmocka_unit_test(test_bytes),
     };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return cmocka_run_group_tests(tests, util_setup, NULL);
 }

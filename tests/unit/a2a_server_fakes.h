@@ -1,63 +1,14 @@
 /*
- * a2a_server_fakes.h - what a plugin gets from its host, for tests of the parts of plugins/a2a_server: memory, calls of
- * methods, and an HTTP client whose requests the test answers. Each test includes it once.
+ * a2a_server_fakes.h - what the parts of plugins/a2a_server get from a host: calls of methods, and an HTTP client whose
+ * requests the test answers. Each test includes it once.
  */
 #ifndef A2A_SERVER_FAKES_H
 #define A2A_SERVER_FAKES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
+#include "tests/unit/recorded_runs.h"
 
 #include "plugins/a2a_server/push.h"
 #include "plugins/a2a_server/task.h"
-
-extern const tn_value_1 interface_value; /* not host/plugin/abi/abi.h, whose names conflict with easy.h */
-
-TN_EASY_HIDDEN struct tn_easy tn;
-TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
-
-/* ---- A core ---- */
-
-static int64_t blocks; /* that are allocated */
-
-static void *fake_resize(const tn_host *host, void *memory, uint64_t size) {
-    (void)host;
-    blocks += memory == NULL;
-    return realloc(memory, size > 0 ? size : 1);
-}
-static void *fake_alloc(const tn_host *host, uint64_t size) { return fake_resize(host, NULL, size); }
-static void fake_release(const tn_host *host, void *memory) {
-    (void)host;
-    blocks -= memory != NULL;
-    free(memory);
-}
-static int64_t fake_wall_ms(const tn_host *host) {
-    (void)host;
-    return 1795687200000;
-}
-
-static void fake_log(const tn_host *host, int32_t level, const char *message, uint64_t length) {
-    (void)host, (void)level, (void)message, (void)length;
-}
-
-static const tn_core_1 core = {.size = sizeof(tn_core_1),
-                               .wall_ms = fake_wall_ms,
-                               .log = fake_log,
-                               .alloc = fake_alloc,
-                               .resize = fake_resize,
-                               .release = fake_release};
-
-static int set_up(void **state) {
-    (void)state;
-    tn.core = &core;
-    tn.value = &interface_value;
-    return 0;
-}
 
 /* ---- Methods ---- */
 

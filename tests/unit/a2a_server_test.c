@@ -5,61 +5,6 @@
  */
 #include "tests/unit/a2a_server_fakes.h"
 
-#include "plugins/serving/serving_items.h"
-
-#define FOLDER TENON_SOURCE_DIR "/tests/protocols/"
-
-/* ---- Recorded runs ---- */
-
-static char *read_file(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) return NULL;
-    char *text = calloc(1, 1 << 20);
-    size_t length = fread(text, 1, (1 << 20) - 1, file);
-    assert_true(length < (1 << 20) - 1);
-    (void)fclose(file);
-    return text;
-}
-
-/* The lines of a file, as an array: new. */
-static tn_value read_lines(const char *name) {
-    char path[512];
-    (void)snprintf(path, sizeof path, FOLDER "runs/%s.jsonl", name);
-    char *text = read_file(path);
-    tn_value lines = NULL;
-    if (text == NULL) fail_msg("%s does not exist", path);
-    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        tn_value value = tn_from_json(line, strlen(line));
-        assert_non_null(value);
-        assert_int_equal(tn_append_take(&lines, value), TN_OK);
-    }
-    free(text);
-    return lines;
-}
-
-/* Passes the recorded run to a handler of items. */
-static void play(tn_value lines, serving_item_handler *handler, void *user) {
-    tn_value head = tn.value->at(lines, 0);
-    struct serving_graph graph;
-    serving_graph_read(tn_get(head, "graph"), &graph);
-    struct serving_items_options options = {.graph = &graph,
-                                            .last_input = tn_get_text(head, "last_input", NULL),
-                                            .client_tools = tn_get(head, "client_tools"),
-                                            .asked = tn_get(head, "asked"),
-                                            .handler = handler,
-                                            .user = user};
-    struct serving_items *items = serving_items_new(&options);
-    assert_non_null(items);
-    for (uint64_t i = 1, count = tn.value->count(lines); i < count; i++) {
-        tn_value event = tn.value->at(lines, i);
-        if (strcmp(tn_get_text(event, "type", ""), "result") == 0)
-            serving_items_end(items, event);
-        else
-            serving_items_event(items, event);
-    }
-    serving_items_free(items);
-}
-
 /* ---- What a2a_server.c does in the plugin ---- */
 
 static struct tn_text_buffer output;
@@ -116,22 +61,6 @@ static const tn_server_draft server = {
 
 /* ---- Recorded runs as tasks ---- */
 
-static void compare(const char *name, const char *text) {
-    char path[512];
-    (void)snprintf(path, sizeof path, FOLDER "a2a_server/%s.jsonl", name);
-    if (getenv("TENON_WRITE_GOLDEN") != NULL) {
-        FILE *file = fopen(path, "wb");
-        assert_non_null(file);
-        assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-        assert_int_equal(fclose(file), 0);
-        return;
-    }
-    char *golden = read_file(path);
-    if (golden == NULL) fail_msg("%s does not exist", path);
-    if (strcmp(golden, text) != 0) fail_msg("%s differs; now it would be:\n%s", path, text);
-    free(golden);
-}
-
 /* All notifications that wait, and the bodies of those that were sent. */
 static void play_pushes(struct task *task) {
     while (answer(task->pushes, 200) || answer(task->pushes->next, 200)) continue;
@@ -169,9 +98,9 @@ static void test_recorded_runs(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         int64_t before = blocks;
-        tn_value lines = read_lines(runs[i]);
+        tn_value lines = recorded_run(runs[i]);
         play_task(lines);
-        compare(runs[i], tn_text_chars(&output));
+        expect_golden("a2a_server", runs[i], tn_text_chars(&output));
         tn_text_free(&output);
         output = (struct tn_text_buffer){0};
         tn_release(lines);
@@ -179,31 +108,17 @@ static void test_recorded_runs(void **state) {
     }
 }
 
-static tn_value json(const char *text) {
-    tn_value value = tn_from_json(text, strlen(text));
-    assert_non_null(value);
-    return value;
-}
-
-static void expect_equal(tn_value value, const char *expected) {
-    tn_value other = json(expected), text = tn_to_json(value);
-    if (tn.value->equal(value, other) != 1) fail_msg("%s, expected %s", tn_chars(text, NULL), expected);
-    tn_release(text);
-    tn_release(other);
-    tn_release(value);
-}
-
 /* A run is about to continue after a restart: what its steps have completed is in the task, and it has not ended. */
 static void test_replay(void **state) {
     struct a2a a2a = {.serving = {.server = &server}};
     struct task *task = task_new(&a2a, 1, "", "t", "c", "g");
-    tn_value item = json("{\"name\": \"g\", \"document\": \"graph:g\", \"channels\": [{\"name\": \"messages\", "
-                         "\"type\": \"reduce\", \"reducer\": \"messages\"}]}");
+    tn_value item = json_value("{\"name\": \"g\", \"document\": \"graph:g\", \"channels\": [{\"name\": \"messages\", "
+                               "\"type\": \"reduce\", \"reducer\": \"messages\"}]}");
     tn_value saved =
-        json("{\"messages\": [{\"type\": \"human\", \"id\": \"0\", \"content\": \"a\"}, {\"type\": \"ai\", "
-             "\"id\": \"1\", \"content\": \"b\"}, {\"type\": \"human\", \"id\": \"2\", \"content\": \"c\"}, "
-             "{\"type\": \"ai\", \"id\": \"3\", \"content\": \"d\"}], \"artifacts\": [{\"artifactId\": \"x\", "
-             "\"parts\": [{\"text\": \"e\"}]}], \"a2a\": {\"reply\": \"message\"}}");
+        json_value("{\"messages\": [{\"type\": \"human\", \"id\": \"0\", \"content\": \"a\"}, {\"type\": \"ai\", "
+                   "\"id\": \"1\", \"content\": \"b\"}, {\"type\": \"human\", \"id\": \"2\", \"content\": \"c\"}, "
+                   "{\"type\": \"ai\", \"id\": \"3\", \"content\": \"d\"}], \"artifacts\": [{\"artifactId\": \"x\", "
+                   "\"parts\": [{\"text\": \"e\"}]}], \"a2a\": {\"reply\": \"message\"}}");
     struct serving_graph graph;
     (void)state;
     serving_graph_read(item, &graph);
@@ -227,7 +142,7 @@ static void test_versions(void **state) {
                               "{\"kind\": \"text\", \"text\": \"a\"}, {\"kind\": \"data\", \"data\": {\"x_y\": 1}}, "
                               "{\"kind\": \"file\", \"file\": {\"uri\": \"u\", \"mimeType\": \"t\"}}]}";
     (void)state;
-    tn_value value = json(old), made = wire_message_from_old(value), event = tn_build("{s:v}", "message", made);
+    tn_value value = json_value(old), made = wire_message_from_old(value), event = tn_build("{s:v}", "message", made);
     expect_equal(tn_retain(made), "{\"role\": \"ROLE_AGENT\", \"messageId\": \"m\", \"parts\": [{\"text\": \"a\"}, "
                                   "{\"data\": {\"x_y\": 1}}, {\"url\": \"u\", \"mediaType\": \"t\"}]}");
     expect_equal(wire_old(RESULT_EVENT, event), old);
@@ -237,22 +152,23 @@ static void test_versions(void **state) {
 }
 
 static void test_names(void **state) {
-    tn_value params = json("{\"history_length\": 1, \"metadata\": {\"a_b\": 1}, \"message\": {\"message_id\": \"m\", "
-                           "\"parts\": [{\"media_type\": \"t\", \"data\": {\"a_b\": 1}}, 7]}}");
+    tn_value params =
+        json_value("{\"history_length\": 1, \"metadata\": {\"a_b\": 1}, \"message\": {\"message_id\": \"m\", "
+                   "\"parts\": [{\"media_type\": \"t\", \"data\": {\"a_b\": 1}}, 7]}}");
     (void)state;
     expect_equal(wire_params_named(params),
                  "{\"historyLength\": 1, \"metadata\": {\"a_b\": 1}, \"message\": {\"messageId\": \"m\", \"parts\": "
                  "[{\"mediaType\": \"t\", \"data\": {\"a_b\": 1}}, 7]}}");
     tn_release(params);
-    params = json("{\"history_length\": null, \"message\": {\"taskId\": null, \"parts\": [{\"data\": null}]}}");
+    params = json_value("{\"history_length\": null, \"message\": {\"taskId\": null, \"parts\": [{\"data\": null}]}}");
     expect_equal(wire_params_named(params), "{\"message\": {\"parts\": [{\"data\": null}]}}");
     tn_release(params);
-    params = json("{\"message\": {\"kind\": \"message\", \"taskId\": null, \"parts\": []}, \"configuration\": "
-                  "{\"historyLength\": null, \"pushNotificationConfig\": null}}");
+    params = json_value("{\"message\": {\"kind\": \"message\", \"taskId\": null, \"parts\": []}, \"configuration\": "
+                        "{\"historyLength\": null, \"pushNotificationConfig\": null}}");
     expect_equal(wire_params_from_old(params),
                  "{\"message\": {\"parts\": []}, \"configuration\": {\"returnImmediately\": false}}");
     tn_release(params);
-    params = json("{\"a_b\": 1, \"aB\": 2}");
+    params = json_value("{\"a_b\": 1, \"aB\": 2}");
     expect_equal(wire_params_named(params), "{\"a_b\": 1, \"aB\": 2}");
     tn_release(params);
 }
@@ -275,7 +191,8 @@ static void test_answers(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct a2a_problem problem;
-        tn_value message = tn_build("{s:[V]}", "parts", json(rows[i].part)), interrupts = json(rows[i].interrupts);
+        tn_value message = tn_build("{s:[V]}", "parts", json_value(rows[i].part)),
+                 interrupts = json_value(rows[i].interrupts);
         expect_equal(message_answers(message, interrupts, &problem), rows[i].answers);
         tn_release(interrupts);
         tn_release(message);
@@ -287,5 +204,5 @@ int main(void) {
         cmocka_unit_test(test_recorded_runs), cmocka_unit_test(test_replay),  cmocka_unit_test(test_versions),
         cmocka_unit_test(test_names),         cmocka_unit_test(test_answers),
     };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return cmocka_run_group_tests(tests, util_setup, NULL);
 }

@@ -3,60 +3,9 @@
  * events of a stream in all modes, which are compared with those in tests/protocols/langgraph/streams; messages and ids
  * are converted. With TENON_WRITE_GOLDEN=1 the files are written instead.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
+#include "tests/unit/recorded_runs.h"
 
 #include "plugins/langgraph_server/langgraph.h"
-
-extern const tn_value_1 interface_value; /* not host/plugin/abi/abi.h, whose names conflict with easy.h */
-
-TN_EASY_HIDDEN struct tn_easy tn;
-TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
-
-#define FOLDER TENON_SOURCE_DIR "/tests/protocols/"
-
-/* ---- A core ---- */
-
-static int64_t blocks; /* that are allocated */
-
-static void *fake_resize(const tn_host *host, void *memory, uint64_t size) {
-    (void)host;
-    blocks += memory == NULL;
-    return realloc(memory, size > 0 ? size : 1);
-}
-static void *fake_alloc(const tn_host *host, uint64_t size) { return fake_resize(host, NULL, size); }
-static void fake_release(const tn_host *host, void *memory) {
-    (void)host;
-    blocks -= memory != NULL;
-    free(memory);
-}
-
-static const tn_core_1 core = {
-    .size = sizeof(tn_core_1), .alloc = fake_alloc, .resize = fake_resize, .release = fake_release};
-
-static int set_up(void **state) {
-    (void)state;
-    tn.core = &core;
-    tn.value = &interface_value;
-    return 0;
-}
-
-/* ---- Recorded runs ---- */
-
-static char *read_file(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) fail_msg("%s does not exist", path);
-    char *text = calloc(1, 1 << 20);
-    size_t length = fread(text, 1, (1 << 20) - 1, file);
-    assert_true(length < (1 << 20) - 1);
-    (void)fclose(file);
-    return text;
-}
 
 static void on_event(void *user, const char *name, tn_value data) {
     tn_value json = tn_to_json(data);
@@ -65,8 +14,8 @@ static void on_event(void *user, const char *name, tn_value data) {
     tn_release(json);
 }
 
-static void play(const char *name, unsigned modes, bool subgraphs, struct tn_text_buffer *out) {
-    char path[512];
+static void play_stream(const char *name, unsigned modes, bool subgraphs, struct tn_text_buffer *out) {
+    tn_value lines = recorded_run(name);
     struct events events = {.modes = modes,
                             .subgraphs = subgraphs,
                             .run_id = "run-1",
@@ -74,35 +23,15 @@ static void play(const char *name, unsigned modes, bool subgraphs, struct tn_tex
                             .graph = name,
                             .send = on_event,
                             .user = out};
-    (void)snprintf(path, sizeof path, FOLDER "runs/%s.jsonl", name);
-    char *text = read_file(path);
-    (void)strtok(text, "\n"); /* the graph */
-    for (char *line = strtok(NULL, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        tn_value event = tn_from_json(line, strlen(line));
-        assert_non_null(event);
-        if (strcmp(tn_get_text(event, "type", ""), "result") == 0)
+    for (uint64_t i = 1, count = tn.value->count(lines); i < count; i++) {
+        tn_value event = tn.value->at(lines, i);
+        if (is_result(event))
             events_end(&events, event);
         else
             events_take(&events, event);
-        tn_release(event);
     }
     events_close(&events);
-    free(text);
-}
-
-static void compare(const char *name, const char *text) {
-    char path[512];
-    (void)snprintf(path, sizeof path, FOLDER "langgraph/streams/%s.jsonl", name);
-    if (getenv("TENON_WRITE_GOLDEN") != NULL) {
-        FILE *file = fopen(path, "wb");
-        assert_non_null(file);
-        assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-        assert_int_equal(fclose(file), 0);
-        return;
-    }
-    char *golden = read_file(path);
-    if (strcmp(golden, text) != 0) fail_msg("%s differs; now it would be:\n%s", path, text);
-    free(golden);
+    tn_release(lines);
 }
 
 static const char *const runs[] = {"approval", "approved", "cancelled", "client_call", "error", "image", "length",
@@ -115,8 +44,8 @@ static void test_recorded_runs(void **state) {
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         int64_t before = blocks;
         struct tn_text_buffer text = TN_TEXT_BUFFER(1 << 20);
-        play(runs[i], ALL_MODES, true, &text);
-        compare(runs[i], tn_text_chars(&text));
+        play_stream(runs[i], ALL_MODES, true, &text);
+        expect_golden("langgraph/streams", runs[i], tn_text_chars(&text));
         tn_text_free(&text);
         assert_int_equal(blocks, before);
     }
@@ -164,17 +93,17 @@ static void test_missed(void **state) {
 static void test_modes(void **state) {
     (void)state;
     struct tn_text_buffer text = TN_TEXT_BUFFER(1 << 20);
-    play("subgraph", MODE_UPDATES, false, &text);
+    play_stream("subgraph", MODE_UPDATES, false, &text);
     assert_null(strstr(tn_text_chars(&text), "updates|"));
     assert_non_null(strstr(tn_text_chars(&text), "\"updates\""));
     tn_text_free(&text);
     text = (struct tn_text_buffer)TN_TEXT_BUFFER(1 << 20); /* an agent streams its messages once */
-    play("tools", MODE_TUPLE, false, &text);
+    play_stream("tools", MODE_TUPLE, false, &text);
     assert_null(strchr(tn_text_chars(&text), '|'));
     assert_null(strstr(tn_text_chars(&text), "\"content\":\"Noted: you like pizza.\""));
     assert_non_null(strstr(tn_text_chars(&text), "\"content\":\"Noted: you like \""));
     tn_text_free(&text);
-    tn_value modes = tn_from_json("[\"values\",\"debug\"]", 18), run = modes_of_run(modes_read(modes));
+    tn_value modes = tn_from_json("[\"values\",\"debug\"]", 18), run = modes_of_run(modes_read(modes), false);
     assert_int_equal(modes_read(modes), MODE_VALUES | MODE_DEBUG);
     assert_int_equal(modes_read(NULL), MODE_VALUES);
     assert_int_equal(tn.value->count(run), 3); /* values, tasks, checkpoints */
@@ -242,5 +171,5 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_recorded_runs), cmocka_unit_test(test_missed),
                                        cmocka_unit_test(test_modes), cmocka_unit_test(test_messages_in),
                                        cmocka_unit_test(test_ids)};
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return cmocka_run_group_tests(tests, util_setup, NULL);
 }

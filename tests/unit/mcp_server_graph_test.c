@@ -9,22 +9,6 @@
 #include "plugins/mcp_server/question.h"
 #include "plugins/mcp_server/result.h"
 
-static char logged[400];
-
-static void note_log(const tn_host *host, int32_t level, const char *message, uint64_t length) {
-    (void)host, (void)level;
-    (void)snprintf(logged, sizeof logged, "%.*s", length == TN_Z ? 399 : (int)length, message);
-}
-
-static const tn_core_1 graph_core = {
-    .size = sizeof(tn_core_1), .alloc = util_alloc, .resize = util_resize, .release = util_release, .log = note_log};
-
-static int graph_setup(void **state) {
-    (void)util_setup(state);
-    tn.core = &graph_core;
-    return 0;
-}
-
 /* ---- The catalogue ---- */
 
 static tn_value catalogue_of(const char *graphs, const char *tools) {
@@ -421,5 +405,5 @@ int main(void) {
         cmocka_unit_test(test_questions),         cmocka_unit_test(test_question_keys),
         cmocka_unit_test(test_tool_results),      cmocka_unit_test(test_other_results),
     };
-    return cmocka_run_group_tests(tests, graph_setup, NULL);
+    return cmocka_run_group_tests(tests, util_setup, NULL);
 }

@@ -5,6 +5,7 @@
  * headers are in tests/corpus/mcp. The behaviour of servers is tested from outside: tests/mcp.
  */
 #include "tests/unit/corpus.h"
+#include "tests/unit/fake_clock.h"
 
 #include "plugins/mcp/content.h"
 #include "plugins/mcp/elicit.h"
@@ -13,80 +14,9 @@
 #include "plugins/mcp/rpc.h"
 #include "plugins/mcp/tool.h"
 
-extern const tn_value_1 interface_value; /* not host/plugin/abi/abi.h, whose names conflict with base.h */
-
-TN_EASY_HIDDEN struct tn_easy tn;
-TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
-
-/* ---- A core with a test clock ---- */
-
-static struct {
-    uint64_t id, due;
-    void (*function)(void *argument);
-    void *argument;
-} posts[16];
-static uint64_t now, next_post, blocks;
-static char logged[4096];
-
-static void fake_log(const tn_host *host, int32_t level, const char *message, uint64_t length) {
-    (void)host, (void)level;
-    (void)snprintf(logged, sizeof logged, "%.*s", length == TN_Z ? (int)sizeof logged : (int)length, message);
-}
-static void *fake_resize(const tn_host *host, void *memory, uint64_t size) {
-    (void)host;
-    blocks += memory == NULL;
-    return realloc(memory, size > 0 ? size : 1);
-}
-static void *fake_alloc(const tn_host *host, uint64_t size) { return fake_resize(host, NULL, size); }
-static void fake_release(const tn_host *host, void *memory) {
-    (void)host;
-    blocks -= memory != NULL;
-    free(memory);
-}
-static int32_t fake_post(const tn_host *host, uint64_t delay, void TN_FN(function)(void *argument),
-                         void TN_FN(drop)(void *argument), void *argument, uint64_t *id) {
-    (void)host, (void)drop;
-    for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) {
-        if (posts[i].id != 0) continue;
-        posts[i].id = ++next_post;
-        posts[i].due = now + delay;
-        posts[i].function = function;
-        posts[i].argument = argument;
-        if (id != NULL) *id = next_post;
-        return TN_OK;
-    }
-    return TN_LIMIT;
-}
-static int32_t fake_unpost(const tn_host *host, uint64_t id) {
-    (void)host;
-    for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) {
-        if (posts[i].id != id) continue;
-        posts[i].id = 0;
-        return TN_OK;
-    }
-    return TN_NOT_FOUND;
-}
-static void advance_clock(uint64_t ms) {
-    now += ms;
-    for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) {
-        if (posts[i].id == 0 || posts[i].due > now) continue;
-        posts[i].id = 0;
-        posts[i].function(posts[i].argument);
-    }
-}
-
-static const tn_core_1 core = {.size = sizeof(tn_core_1),
-                               .log = fake_log,
-                               .alloc = fake_alloc,
-                               .resize = fake_resize,
-                               .release = fake_release,
-                               .post = fake_post,
-                               .unpost = fake_unpost};
-
 static int setup(void **state) {
     (void)state;
-    tn.value = &interface_value;
-    tn.core = &core;
+    fake_clock_open();
     return 0;
 }
 

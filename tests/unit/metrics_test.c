@@ -8,47 +8,18 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/fake_core.h"
+
 #include "plugins/metrics/observe.h"
 #include "plugins/metrics/otlp.h"
 #include "plugins/metrics/prometheus.h"
-#include <stdlib.h>
 #include <tenon/util/build.h>
-
-extern const tn_value_1 interface_value; /* not host/plugin/abi/abi.h, whose names conflict with easy.h */
-
-TN_EASY_HIDDEN struct tn_easy tn;
-TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
-
-static int64_t blocks; /* that are allocated */
-
-static void *fake_resize(const tn_host *host, void *memory, uint64_t size) {
-    (void)host;
-    blocks += memory == NULL;
-    return realloc(memory, size > 0 ? size : 1);
-}
-static void *fake_alloc(const tn_host *host, uint64_t size) { return fake_resize(host, NULL, size); }
-static void fake_release(const tn_host *host, void *memory) {
-    (void)host;
-    blocks -= memory != NULL;
-    free(memory);
-}
-static int64_t fake_wall_ms(const tn_host *host) {
-    (void)host;
-    return 1795687200000;
-}
-
-static const tn_core_1 core = {.size = sizeof(tn_core_1),
-                               .wall_ms = fake_wall_ms,
-                               .alloc = fake_alloc,
-                               .resize = fake_resize,
-                               .release = fake_release};
 
 static struct series_set set;
 
 static int set_up(void **state) {
     (void)state;
-    tn.core = &core;
-    tn.value = &interface_value;
+    fake_core_open();
     return series_init(&set) ? 0 : -1;
 }
 

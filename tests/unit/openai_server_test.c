@@ -4,107 +4,10 @@
  * tests/protocols/openai_server; and requests are read. With TENON_WRITE_GOLDEN=1 the files are written instead.
  * tests/protocols/openai_server_types.py validates them with the types of OpenAI's SDK.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
+#include "tests/unit/recorded_runs.h"
 
 #include "plugins/openai_server/openai_server.h"
 #include "plugins/serving/serving_items.h"
-
-extern const tn_value_1 interface_value; /* not host/plugin/abi/abi.h, whose names conflict with easy.h */
-
-TN_EASY_HIDDEN struct tn_easy tn;
-TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
-
-#define FOLDER TENON_SOURCE_DIR "/tests/protocols/"
-
-/* ---- A core ---- */
-
-static int64_t blocks; /* that are allocated */
-
-static void *fake_resize(const tn_host *host, void *memory, uint64_t size) {
-    (void)host;
-    blocks += memory == NULL;
-    return realloc(memory, size > 0 ? size : 1);
-}
-static void *fake_alloc(const tn_host *host, uint64_t size) { return fake_resize(host, NULL, size); }
-static void fake_release(const tn_host *host, void *memory) {
-    (void)host;
-    blocks -= memory != NULL;
-    free(memory);
-}
-static int64_t fake_wall_ms(const tn_host *host) {
-    (void)host;
-    return 1795687200000;
-}
-
-static const tn_core_1 core = {.size = sizeof(tn_core_1),
-                               .wall_ms = fake_wall_ms,
-                               .alloc = fake_alloc,
-                               .resize = fake_resize,
-                               .release = fake_release};
-
-static int set_up(void **state) {
-    (void)state;
-    tn.core = &core;
-    tn.value = &interface_value;
-    return 0;
-}
-
-/* ---- Recorded runs ---- */
-
-static char *read_file(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) return NULL;
-    char *text = calloc(1, 1 << 20);
-    size_t length = fread(text, 1, (1 << 20) - 1, file);
-    assert_true(length < (1 << 20) - 1);
-    (void)fclose(file);
-    return text;
-}
-
-/* The lines of a file, as an array: new. */
-static tn_value read_lines(const char *name) {
-    char path[512];
-    (void)snprintf(path, sizeof path, FOLDER "runs/%s.jsonl", name);
-    char *text = read_file(path);
-    tn_value lines = NULL;
-    if (text == NULL) fail_msg("%s does not exist", path);
-    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        tn_value value = tn_from_json(line, strlen(line));
-        assert_non_null(value);
-        assert_int_equal(tn_append_take(&lines, value), TN_OK);
-    }
-    free(text);
-    return lines;
-}
-
-/* Passes the recorded run to a handler of items. */
-static void play(tn_value lines, serving_item_handler *handler, void *user) {
-    tn_value head = tn.value->at(lines, 0);
-    struct serving_graph graph;
-    serving_graph_read(tn_get(head, "graph"), &graph);
-    struct serving_items_options options = {.graph = &graph,
-                                            .last_input = tn_get_text(head, "last_input", NULL),
-                                            .client_tools = tn_get(head, "client_tools"),
-                                            .asked = tn_get(head, "asked"),
-                                            .handler = handler,
-                                            .user = user};
-    struct serving_items *items = serving_items_new(&options);
-    assert_non_null(items);
-    for (uint64_t i = 1, count = tn.value->count(lines); i < count; i++) {
-        tn_value event = tn.value->at(lines, i);
-        if (strcmp(tn_get_text(event, "type", ""), "result") == 0)
-            serving_items_end(items, event);
-        else
-            serving_items_event(items, event);
-    }
-    serving_items_free(items);
-}
 
 /* ---- Outputs ---- */
 
@@ -165,22 +68,6 @@ static void play_response(tn_value lines, struct output *output) {
     response_events_close(&events);
 }
 
-static void compare(const char *name, const char *text) {
-    char path[512];
-    (void)snprintf(path, sizeof path, FOLDER "openai_server/%s.jsonl", name);
-    if (getenv("TENON_WRITE_GOLDEN") != NULL) {
-        FILE *file = fopen(path, "wb");
-        assert_non_null(file);
-        assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-        assert_int_equal(fclose(file), 0);
-        return;
-    }
-    char *golden = read_file(path);
-    if (golden == NULL) fail_msg("%s does not exist", path);
-    if (strcmp(golden, text) != 0) fail_msg("%s differs; now it would be:\n%s", path, text);
-    free(golden);
-}
-
 static const char *const runs[] = {"approval", "approved", "cancelled", "client_call", "error",
                                    "image",    "length",   "parallel",  "question",    "reasoning",
                                    "retried",  "source",   "state",     "tools",       "subgraph"};
@@ -190,11 +77,11 @@ static void test_recorded_runs(void **state) {
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         int64_t before = blocks;
         struct output output = {0};
-        tn_value lines = read_lines(runs[i]);
+        tn_value lines = recorded_run(runs[i]);
         play_chat(lines, &output, false);
         play_chat(lines, &output, true);
         play_response(lines, &output);
-        compare(runs[i], tn_text_chars(&output.text));
+        expect_golden("openai_server", runs[i], tn_text_chars(&output.text));
         tn_text_free(&output.text);
         tn_release(output.last);
         tn_release(lines);
@@ -206,7 +93,7 @@ static void test_recorded_runs(void **state) {
 static void test_cut_runs(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-        tn_value lines = read_lines(runs[i]);
+        tn_value lines = recorded_run(runs[i]);
         for (uint64_t cut = 1; cut < tn.value->count(lines); cut++) {
             int64_t before = blocks;
             struct output output = {0};
@@ -253,7 +140,7 @@ static void on_item(void *user, const struct serving_item *item) {
 
 static void test_parallel_order(void **state) {
     (void)state;
-    tn_value lines = read_lines("parallel");
+    tn_value lines = recorded_run("parallel");
     memset(&seen, 0, sizeof seen);
     play(lines, on_item, NULL);
     assert_string_equal(seen.text, "one two three four five six seven eight|un deux trois quatre cinq six sept huit|");
@@ -461,5 +348,5 @@ int main(void) {
         cmocka_unit_test(test_refused_requests),   cmocka_unit_test(test_chat_request),
         cmocka_unit_test(test_limits_of_requests), cmocka_unit_test(test_approval_words),
     };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return cmocka_run_group_tests(tests, util_setup, NULL);
 }

@@ -96,7 +96,7 @@ static void expect_info(struct served *served, const char *scope, const char *me
     expect_json_take(value_ref(value_get(info, "methods")), methods);
     expect_json_take(value_ref(value_get(info, "events")),
                      "[\"component/changed\",\"run/started\",\"run/ended\",\"task/claimed\",\"task/event\",\"task/"
-                     "ended\",\"span/ended\"]");
+                     "ended\",\"schedule/started\",\"span/ended\"]");
     value_unref(result);
 }
 

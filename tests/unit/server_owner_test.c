@@ -12,7 +12,8 @@
 /* What user a has: ids, as $NAME in the rows below. */
 static struct {
     char name[12], id[256];
-} had[] = {{"thread", ""}, {"run", ""}, {"task", ""}, {"token", ""}, {"artifact", ""}, {"upload", ""}};
+} had[] = {{"thread", ""},   {"run", ""},    {"task", ""},    {"token", ""},
+           {"artifact", ""}, {"upload", ""}, {"schedule", ""}};
 
 static char *id_of(const char *name) {
     for (size_t i = 0; i < sizeof had / sizeof *had; i++)
@@ -120,6 +121,16 @@ static const struct attack {
     {"work/ask", "{\"task_id\":\"$task\"}", DENIED},
     {"schedule/list", "{}", DENIED},
     {"schedule/run", "{\"name\":\"x\"}", DENIED},
+    {"schedule/create", "{\"document\":\"graph:hello\",\"cron\":\"@daily\",\"config\":{\"thread_id\":\"$thread\"}}",
+     NONE},
+    {"schedule/create", "{\"document\":\"hello.yaml\",\"cron\":\"@daily\"}", "INVALID_INPUT"},
+    {"schedule/create", "{\"document\":\"graph:hello\",\"cron\":\"@daily\",\"enabled\":false}", OK},
+    {"schedule/get", "{\"schedule_id\":\"$schedule\"}", NONE},
+    {"schedule/search", "{}", OK},
+    {"schedule/search", "{\"thread_id\":\"$thread\"}", OK},
+    {"schedule/search", "{\"after\":\"@a:\"}", OK},
+    {"schedule/update", "{\"schedule_id\":\"$schedule\",\"enabled\":false}", NONE},
+    {"schedule/delete", "{\"schedule_id\":\"$schedule\"}", NONE},
     {"artifact/write", "{\"media_type\":\"text/plain\",\"body\":\"b\",\"idempotency_key\":\"once\"}", OK},
     {"artifact/read", "{\"artifact_id\":\"$artifact\"}", NONE},
     {"artifact/search", "{}", OK},
@@ -239,7 +250,8 @@ static void is_like_unknown(struct users *users, const struct attack *attack) {
     value_unref(unknown);
     value_unref(given);
     /* b may start a run with that id; one that resumes fails later. */
-    bool starts = strcmp(attack->method, "run/start") == 0 || strcmp(attack->method, "run/resume") == 0;
+    bool starts = strcmp(attack->method, "run/start") == 0 || strcmp(attack->method, "run/resume") == 0 ||
+                  strcmp(attack->method, "schedule/create") == 0;
     if (!starts && strchr(attack->params, '$')) {
         tn_value own = attack_as(users, attack, WITHOUT_PREFIX);
         value_unref(own);
@@ -278,6 +290,10 @@ static void prepare(struct users *users) {
     value_unref(call_as(users, users->a, "artifact/append", params));
     value_unref(call_as(users, users->a, "memory/put",
                         "{\"namespace\":[\"notes\"],\"key\":\"k\",\"value\":\"" SECRET "\",\"vector\":[1,0]}"));
+    text_as(users, users->a, "schedule/create",
+            "{\"document\":\"graph:hello\",\"cron\":\"@daily\",\"input\":{\"name\":\"" SECRET
+            "\"},\"config\":{\"thread_id\":\"t\"}}",
+            "schedule_id", id_of("schedule"));
     value_unref(run_as(users, users->b, "hello", "{\"config\":{\"thread_id\":\"mine\"}}"));
 }
 
@@ -295,6 +311,7 @@ static char *all_of_a(struct users *users) {
         {"artifact/read", "{\"artifact_id\":\"$artifact\"}", OK},
         {"memory/search", "{}", OK},
         {"memory/namespaces", "{}", OK},
+        {"schedule/search", "{}", OK},
     };
     struct buffer all;
     buffer_init(&all, SIZE_MAX);
@@ -365,7 +382,7 @@ static void info_lists_what_users_may_call(void **state) {
     tn_value of_a = call_as(&users, users.a, "host/info", "{}"), of_b = call_as(&users, users.b, "host/info", "{}");
     assert_true(lists(of_a, "run/start") && lists(of_a, "thread/delete") && lists(of_b, "graph/list"));
     assert_false(lists(of_a, "model/embed") || lists(of_b, "work/start") || lists(of_b, "thread/export"));
-    assert_int_equal(value_count(value_get(of_b, "events")), 5); /* not component/changed */
+    assert_int_equal(value_count(value_get(of_b, "events")), 6); /* not component/changed */
     value_unref(of_b);
     value_unref(of_a);
     users_close(&users);

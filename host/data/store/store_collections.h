@@ -32,12 +32,13 @@
     COLLECTION(UPLOADS, "uploads", "")     /* ARTIFACT: unfinished uploads of bodies */                                \
     COLLECTION(REQUESTS, "requests", "")   /* OPERATION/KEY: the record that an idempotency key created */             \
     COLLECTION(SCHEDULES, "schedules", "") /* NAME: until when the due times of a schedule are handled */              \
-    COLLECTION(MEMORIES, "memories", "")   /* NAMESPACE/…/KEY */                                                     \
-    COLLECTION(KEYS, "keys", "")           /* NAME: a key of the HTTP server, as a hash (data/access) */               \
-    COLLECTION(KEY_USES, "key_uses", "")   /* DAY/NAME: what a key of the HTTP server has used (data/access) */        \
-    COLLECTION(CACHE, "cache", "")         /* NODE/SLOT: results of nodes with `cache: {store: true}` */               \
-    COLLECTION(HOSTS, "hosts", "")         /* ID: a host that uses the store now (store_state.h); never copied */      \
-    COLLECTION(STATE, "store", "")         /* `copy`: the store is the target of an unfinished copy; never copied */
+    COLLECTION(RUN_SCHEDULES, "run_schedules", "next_ms") /* ID: a schedule that a client has made (run_schedule.h) */ \
+    COLLECTION(MEMORIES, "memories", "")                  /* NAMESPACE/…/KEY */                                      \
+    COLLECTION(KEYS, "keys", "")         /* NAME: a key of the HTTP server, as a hash (data/access) */                 \
+    COLLECTION(KEY_USES, "key_uses", "") /* DAY/NAME: what a key of the HTTP server has used (data/access) */          \
+    COLLECTION(CACHE, "cache", "")       /* NODE/SLOT: results of nodes with `cache: {store: true}` */                 \
+    COLLECTION(HOSTS, "hosts", "")       /* ID: a host that uses the store now (store_state.h); never copied */        \
+    COLLECTION(STATE, "store", "")       /* `copy`: the store is the target of an unfinished copy; never copied */
 
 #define STORE_NAME(name, text, indexes) static const char STORE_##name[] __attribute__((unused)) = text;
 STORE_COLLECTIONS(STORE_NAME)

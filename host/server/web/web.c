@@ -65,6 +65,7 @@ struct web *web_new(struct server *server, const struct web_options *options, st
     web->budget = web_budget_new(server, web->limits);
     web_add_builtin(web);
     web_set_routes(web, true);
+    web_set_starter(web, true);
     return web;
 }
 
@@ -116,6 +117,7 @@ void web_free(struct web *web) {
     web->ending = true;
     if (web->listener) (void)web->provider.vtable->unlisten(web->provider.self, web->listener);
     web_requests_free(web);
+    if (web->limits) web_set_starter(web, false);
     web_set_routes(web, false);
     loop_timer_stop(web->loop, &web->tick);
     web_callers_end(web, NULL);

@@ -214,4 +214,7 @@ void web_callers_check(struct web *web);
 /* web_abi.c */
 void web_set_routes(struct web *web, bool on);
 
+/* web_schedule.c: schedules of keys start runs only if the key may. */
+void web_set_starter(struct web *web, bool on);
+
 #endif

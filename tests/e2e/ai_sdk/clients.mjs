@@ -5,6 +5,7 @@ const [url, key, module] = process.argv.slice(2);
 const { AbstractChat, DefaultChatTransport, readUIMessageStream,
         lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } = await import(module);
 const headers = { authorization: `Bearer ${key}` };
+const seven = module === "ai7", version = seven ? "&version=7" : "";
 const run = `${module}-${process.pid}`;
 let chats = 0;
 
@@ -24,7 +25,7 @@ class Chat extends AbstractChat {
 
 const chat = (graph, { transport, ...options } = {}) => new Chat({
   id: `${run}-${++chats}`,
-  transport: new DefaultChatTransport({ api: `${url}/api/chat/stream?graph=${graph}`, headers, ...transport }),
+  transport: new DefaultChatTransport({ api: `${url}/api/chat/stream?graph=${graph}${version}`, headers, ...transport }),
   ...options,
 });
 const texts = message => message.parts.filter(part => part.type === "text").map(part => part.text).join("|");
@@ -215,6 +216,41 @@ const cases = {
     const one = chat("chat", { transport: { headers: {} } });
     await one.sendMessage({ text: "Hello" });
     assert.match(one.error.message, /key/);
+  },
+  async "a model that is asked again"() {
+    const one = chat("again");
+    await one.sendMessage({ text: "Do you agree?" });
+    await settled(one);
+    assert.equal(texts(one.lastMessage), seven ? "Well, I agree." : "Well, I|Well, I agree.");
+    const id = `${run}-again`, body = { id, messages: [user("Do you agree?")] };
+    assert.equal((await raw(await post(body, "again&version=7"))).filter(chunk => chunk.type === "reset-step").length, 1);
+    const transport = new DefaultChatTransport({ api: `${url}/api/chat/stream?graph=again&version=7`, headers });
+    const stream = await transport.sendMessages({ chatId: `${run}-schema`, trigger: "submit-message", messages: body.messages });
+    const read = async () => { let last; for await (last of readUIMessageStream({ stream, terminateOnError: true })); return last; };
+    if (seven) assert.equal(texts(await read()), "Well, I agree.");
+    else await assert.rejects(read, /validation/); // version 6 knows no reset-step
+    assert.equal((await post(body, "again&version=5")).status, 400);
+  },
+  async "an answer that is continued repeats its unfinished step"() {
+    const one = chat("two"), all = "0123456789abcdefghijklmnopqrstuvwxyz";
+    const sent = one.sendMessage({ text: "Go" });
+    await until(() => one.lastMessage?.role === "assistant" && texts(one.lastMessage).includes("5"));
+    await fetch(`${url}/api/chat/stream/${one.id}/stream`, { method: "DELETE", headers });
+    await sent;
+    const before = texts(one.lastMessage);
+    assert.match(before, /^First\.\|012345[^z]*$/);
+    await one.sendMessage();
+    await settled(one);
+    assert.equal(texts(one.lastMessage), seven ? `First.|${all}|Third.` : `${before}|${all}|Third.`);
+    assert.equal(one.messages.length, 2);
+  },
+  async "an answer for version 7 is not read by version 6"() {
+    const id = `${run}-versions`, response = await post({ id, messages: [user("Go")] }, "slow&version=7");
+    const six = await fetch(`${url}/api/chat/stream/${id}/stream`, { headers });
+    assert.equal(six.status, 409);
+    assert.match(await six.text(), /version=7/);
+    const chunks = await raw(await fetch(`${url}/api/chat/stream/${id}/stream?version=7`, { headers }));
+    assert.deepEqual(chunks, await raw(response));
   },
   async "an answer is read again from its start while its run continues"() {
     const all = "0123456789abcdefghijklmnopqrstuvwxyz", id = `${run}-resumed`;

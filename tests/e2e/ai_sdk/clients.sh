@@ -8,4 +8,4 @@ if node24; then
     run timeout 120 "$node24" "$work/clients.mjs" "$url" "$key" ai7
     expect_code 0
 fi
-web_stop
+serve_stop

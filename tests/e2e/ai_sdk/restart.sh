@@ -24,7 +24,7 @@ web_start
 chat killed &
 client=$!
 wait_until grep -qs '"delta":"5"' killed.sse
-web_stop KILL
+serve_stop KILL
 wait "$client" || true # the connection is lost
 web_start
 for header in 'content-type: text/event-stream' 'cache-control: no-cache' 'connection: keep-alive' 'x-vercel-ai-ui-message-stream: v1' 'x-accel-buffering: no'; do
@@ -47,7 +47,7 @@ expect_out "[['user', 'Go'], ['assistant', 'step-start', 'First.', 'step-start',
 chat stopped &
 client=$!
 wait_until grep -qs '"delta"' stopped.sse
-web_stop TERM
+serve_stop TERM
 wait "$client" || true
 grep -q DONE stopped.sse && fails "the run was not stopped"
 web_start
@@ -55,4 +55,4 @@ stream stopped
 [ "$(cat status)" = 200 ] || fails "the stopped answer is not continued: $(cat status)"
 run texts stopped.again
 expect_out "|First.|0123456789abcdefghijklmnopqrstuvwxyz|Third."
-web_stop
+serve_stop

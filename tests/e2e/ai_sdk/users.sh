@@ -57,4 +57,4 @@ expect_code 0
 # Requests with wrong members: none of them is a server error, and none of the streams is cut.
 run python3 "$SOURCE/tests/e2e/ai_sdk/hostile.py" "$url" "$ada" 150
 expect_code 0
-web_stop
+serve_stop

@@ -3,7 +3,7 @@
 for plugin in serve mcp_server sqlite; do
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
 done
-cp "$SOURCE/tests/mcp/conformance_server.yaml" .
+cp "$SOURCE"/tests/mcp/{conformance_server,tasks}.yaml .
 cat >greet.yaml <<'Y'
 version: "1.0"
 agent: {description: Greets a person.}
@@ -34,7 +34,7 @@ store: {use: sqlite, path: store.db}
 serve:
   port: 0
   log: false
-  graphs: {conformance: conformance_server.yaml, greet: greet.yaml, choose: choose.yaml, keep: keep.yaml}
+  graphs: {conformance: conformance_server.yaml, greet: greet.yaml, choose: choose.yaml, keep: keep.yaml, tasks: tasks.yaml}
   protocols: [mcp_server]
   tools: [memory.put, memory.get]
 tools: {approval: {memory.put: ask}}
@@ -42,30 +42,22 @@ plugins: {config: {tenon.mcp_server: {threads: true, state_secret: {secret: MCP_
 Y
 export MCP_STATE=a-secret-of-the-test
 ada=$(tenon key create ada) bob=$(tenon key create bob)
-serve_has_begun() {
-    kill -0 "${servers[-1]}" || fails "the server did not start: $(cat serve.log)"
-    grep -q '^tenon: http' serve.log
-}
 serve() {
-    rm -f serve.log
-    "$TENON" serve 2>serve.log &
-    servers+=("$!")
-    wait_until test -e serve.log
-    wait_until serve_has_begun
-    url=$(grep -o 'http://[0-9.:]*' serve.log)/mcp
+    serve_start serve
+    url=$address/mcp
 }
 serve
-python3 "$SOURCE/tests/mcp/own_server.py" "$url" "$ada" "$bob" || fails "own_server.py: $(cat serve.log)"
+python3 "$SOURCE/tests/mcp/own_server.py" "$url" "$ada" "$bob" || fails "own_server.py: $(cat serve.err)"
 
-# A call that waits is continued by the next host.
+# A call that waits, and tasks, are continued by the next host.
+tasks() { python3 "$SOURCE/tests/mcp/tasks.py" "$url" "$ada" "$bob" "$@"; }
+begun=$(tasks) || { serve_failed; fails "tasks.py"; }
 state() { python3 "$SOURCE/tests/mcp/own_server_state.py" "$url" "$ada" "$@"; }
 asked=$(state) || fails "the first part of a call"
-expect_sound() { ! grep -E 'Sanitizer|runtime error:' serve.log || fails "a sanitizer has reported an error"; }
-kill -9 "${servers[-1]}"
-wait "${servers[-1]}" 2>/dev/null || true
-expect_sound
+serve_stop KILL
 serve
 [ "$(state "$asked")" = "Hello, Ada!" ] || fails "the call was not continued after the server was killed"
+tasks $begun || fails "the tasks were not continued after the server was killed"
 
 if [ -e "$BINARY/lib/tenon/plugins/http.so" ]; then
     cat >client.yaml <<Y
@@ -86,7 +78,7 @@ export TENON_KEY=$ada
 cp "$SOURCE/tests/mcp/own_server_clients.mjs" .
 run "$node24" own_server_clients.mjs "$url"
 expect_code 0
-for set in 2025-11-25:30 2026-07-28:37; do
+for set in 2025-11-25:30 2026-07-28:49; do
     run "$node24" --require "$SOURCE/tests/mcp/with_key.cjs" "$modules/@modelcontextprotocol/conformance/dist/index.js" server \
         --url "$url" --requirements "${set%:*}" -o results
     [ "$code" = 0 ] || fails "the conformance suite of ${set%:*}: $(grep "✗" "$work/out")"
@@ -97,7 +89,5 @@ done
 
 # The host ends although clients have sessions, streams and questions.
 python3 "$SOURCE/tests/mcp/own_server_state.py" "$url" "$ada" >/dev/null || fails "a call that waits for an answer"
-kill "${servers[-1]}"
-expect_ended "${servers[-1]}" "the host did not end"
-wait "${servers[-1]}" || fails "the host failed: $(cat serve.log)"
-expect_sound
+serve_stop
+expect_code 0

@@ -10,17 +10,10 @@ serve: {port: 0, log: false}
 plugins: {config: {tenon.metrics: {prometheus: true}, tenon.a2a_server: {push: {allow: [https://127.0.0.1:9]}}}}
 END_OF_FILE
 ada=$("$TENON" key create ada) bob=$("$TENON" key create bob) reader=$("$TENON" key create reader --scope read --owner ada)
-"$TENON" serve --check-plugins "$SOURCE/tests/protocols/graphs/"{long,slow,question}.yaml >web.out 2>web.err &
-host=$!
-servers+=("$host")
-wait_until eval 'grep -q " serves " web.err || ! kill -0 $host'
-address=$(grep -o 'http://[0-9.:]*' web.err | head -n 1)
-[ -n "$address" ] || { cat web.err >&2; fails "the host did not start"; }
+serve_start web --check-plugins "$SOURCE/tests/protocols/graphs/"{long,slow,question}.yaml
 run python3 "$SOURCE/tests/serve/foreign.py" "$address" "$ada" "$bob" "$reader"
 expect_code 0
-kill -TERM "$host"
-expect_ended "$host" "the host did not end after SIGTERM"
-grep -qE 'Sanitizer|runtime error:' web.err && { cat web.err >&2; fails "a sanitizer reported an error"; }
+serve_stop
 grep 'check:' web.err | grep -v 'blocks the loop' >&2 && fails "a plugin violates the contract"
 grep -qF -e "$ada" -e "$bob" web.out web.err && fails "a key is in the log"
 true

@@ -54,13 +54,13 @@ host_start --isolate acme.hang
 grep -q 'warning: --isolate: unknown plugin `acme.hang`' host.err || fails "expected a warning"
 client hang.py
 expect_code 0 && expect_out done
-host_stop # it does not wait for the plugin
+serve_stop # it does not wait for the plugin
 [ "$code" = 0 ] || fails "expected exit status 0"
 echo 'plugins: {isolation: {acme.hang: process}}' >tenon.yaml
 host_start --plugins hang.so # a run loads it
 client hang.py
 expect_code 0 && expect_out done
-host_stop
+serve_stop
 [ "$code" = 0 ] || fails "expected exit status 0"
 rm tenon.yaml
 

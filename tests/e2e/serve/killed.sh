@@ -8,12 +8,8 @@ sed "s/delay_ms: 20/delay_ms: 150/" "$SOURCE/tests/e2e/ai_sdk/graphs/two.yaml" >
 sed "s/delay_ms: 150/delay_ms: 2000/; s/name: two/name: slow/" two.yaml >slow.yaml
 printf 'store: {use: sqlite, path: runs.db}\nserve: {port: 0, log: false, drain_seconds: 1}\n' >tenon.yaml
 web_start() { # NAME [FILE…]: $host; its address is in NAME.at
-    "$TENON" serve "${@:2}" >"$1.out" 2>"$1.err" </dev/null &
-    host=$!
-    servers+=("$host")
-    wait_until eval "grep -qs ' serves ' $1.err || ! kill -0 $host"
-    kill -0 "$host" || { cat "$1.err" >&2; fails "the host did not start"; }
-    grep -o 'http://[0-9.:]*' "$1.err" | head -n 1 >"$1.at"
+    serve_start "$@"
+    echo "$address" >"$1.at"
 }
 web_kill() { kill -9 "$host" && expect_ended "$host" "the host was not killed"; }
 record() { tenon thread show "$1" --json; }

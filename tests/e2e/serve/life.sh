@@ -41,7 +41,7 @@ expect_code 0 && expect_out 'read
 PERMISSION_DENIED
 PERMISSION_DENIED
 PERMISSION_DENIED'
-host_stop
+serve_stop
 [ "$code" = 0 ] || fails "expected exit status 0"
 [ ! -e s ] && [ ! -e s.lock ] || fails "the socket was left"
 
@@ -114,7 +114,7 @@ for signals in 'TERM TERM' 'TERM INT' 'INT TERM' 'INT INT'; do
 done
 host_start --drain 0
 client hours.py
-host_stop
+serve_stop
 [ "$code" = 0 ] || fails "expected exit status 0"
 
 # ---- tenon lsp: the end of the input, half a message, exit with and without shutdown ----

@@ -99,7 +99,7 @@ for loops in 1 4; do
     client all.py
     expect_code 0
     [ "$loops" = 1 ] && expected=$(cat "$work/out") || expect_out "$expected"
-    host_stop
+    serve_stop
     [ "$code" = 0 ] || fails "expected exit status 0 from $loops loops"
 done
 expect_in out '40 [1, 1, 2, 3, '
@@ -126,7 +126,7 @@ client busy.py
 expect_code 0 && expect_out done
 run tenon plugin unload tenon.core --connect s
 expect_not_in err 'has unloaded' && expect_in err 'this host has 3 loops' && expect_in err '[UNSUPPORTED]'
-host_stop
+serve_stop
 [ "$code" = 0 ] || fails "expected exit status 0"
 for n in 0 3 7; do
     run tenon thread show "d$n" --json
@@ -198,6 +198,6 @@ host_start --loops 2
 client killed.py resume
 expect_code 0
 [ "$(grep -c cancelled "$work/out")" = 6 ] || fails "expected 6 runs that went on"
-host_stop
+serve_stop
 run tenon serve --socket s --loops 0
 expect_code 2 && expect_in err '--loops: found `0`, expected a whole number from 1 to 64'

@@ -25,5 +25,5 @@ host_start --drain 0
 client "$SOURCE/tests/e2e/serve/flat.py" "$host" "$runs" "$bound"
 expect_code 0
 cat "$work/out"
-host_stop
+serve_stop
 [ "$code" = 0 ] || fails "expected exit status 0"

@@ -131,5 +131,5 @@ client modules.py
 expect_code 0
 expect_in out done
 cat "$work/out"
-host_stop
+serve_stop
 [ "$code" = 0 ] || fails "expected exit status 0"

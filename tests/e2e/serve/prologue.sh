@@ -1,27 +1,11 @@
 # What the scripts of this folder share: hosts that listen at a socket, and documents. wire.py is a client.
 #
-#   host_start [OPTION…]   starts `tenon serve --socket s` in the background, and waits until it listens; $host is its process
-#   host_stop              ends it with SIGTERM; $code is its exit status
+#   host_start [OPTION…]   starts `tenon serve --socket s` as serve_start does; its output is in host.out and host.err
 #   client FILE.py [ARGUMENT…]
 #                          runs a Python program that imports wire.py
 #   same COMMAND…          runs a command of tenon with and without --connect, and compares what it prints and its exit code;
 #                          times, ids and measurements are replaced, because they differ
-host=
-host_start() {
-    rm -f host.err # of the host before
-    env --default-signal=INT "$TENON" serve --socket s "$@" >host.out 2>host.err &
-    host=$!
-    servers+=("$host")
-    wait_until eval 'grep -q "listening on" host.err || ! kill -0 $host'
-    kill -0 "$host" 2>/dev/null || { cat host.err >&2; fails "the host did not start"; }
-}
-host_stop() {
-    kill -TERM "$host"
-    expect_ended "$host" "the host did not end after SIGTERM"
-    wait "$host" && code=0 || code=$?
-    grep -qE 'Sanitizer|runtime error:' host.err && { cat host.err >&2; fails "a sanitizer reported an error"; }
-    return 0
-}
+host_start() { serve_start host --socket s "$@"; }
 client() { run env PYTHONPATH="$SOURCE/tests/e2e/serve" PYTHONDONTWRITEBYTECODE=1 python3 "$@"; }
 
 hide='s/[0-9a-f]\{16\}\([0-9a-f]\{16\}\)\?/ID/g; s/[0-9a-f]\{8\}-[0-9a-f]\{4\}-[0-9a-f-]\{22\}/ID/g; s/20[0-9-]\{8\}T[0-9:.]*Z/TIME/g; s/\("now"\|"elapsed_ms"\|"duration_ms"\|"ms"\):[0-9.]*/\1:0/g; s/"client [0-9][0-9]*"/"tenon"/g; s/ --connect s//g'

@@ -21,15 +21,8 @@ graph half half '{idle: 700}'
 graph good good '{total: 60000}'
 printf 'store: {use: sqlite, path: runs.db}\nserve: {port: 0, log: false}\n' >tenon.yaml
 key=$(tenon key create ada)
-"$TENON" serve silent.yaml half.yaml good.yaml >web.out 2>web.err </dev/null &
-host=$!
-servers+=("$host")
-wait_until eval "grep -qs ' serves ' web.err || ! kill -0 $host"
-kill -0 "$host" || { cat web.err >&2; fails "the host did not start"; }
-run python3 "$SOURCE/tests/serve/provider_hangs.py" client "$(grep -o 'http://[0-9.:]*' web.err | head -n 1)" "$key"
-[ "$code" = 0 ] || cat web.err >&2
+serve_start web silent.yaml half.yaml good.yaml
+run python3 "$SOURCE/tests/serve/provider_hangs.py" client "$address" "$key"
+[ "$code" = 0 ] || serve_failed
 expect_code 0
-kill -TERM "$host"
-expect_ended "$host" "the host did not end"
-grep -qE 'Sanitizer|runtime error:' web.err && { cat web.err >&2; fails "a sanitizer reported an error"; }
-true
+serve_stop

@@ -6,11 +6,13 @@ schedules:
   never: {every: 1s, task: {type: never}, enabled: false}
 YAML
 second_start() { # SOCKET
-    "$TENON" serve --socket "$1" >"$1.out" 2>"$1.err" &
-    second=$!
-    disown
-    servers+=("$second")
-    wait_until grep -q "listening on" "$1.err"
+    local first=$host
+    serve_start "$1" --socket "$1"
+    second=$host host=$first
+}
+second_stop() { # SIGNAL
+    kill -"$1" "$second"
+    expect_ended "$second" "the second host did not end after SIG$1"
 }
 has_ticks() { # NUMBER: the store has at least so many Tasks
     [ "$("$TENON" task list --type tick --limit 1000 2>/dev/null | wc -l)" -ge "$1" ]
@@ -21,13 +23,11 @@ host_start
 after=$(date +%s)
 second_start two
 wait_until has_ticks 2
-kill -9 "$second"
-expect_ended "$second" "the second host was killed"
+second_stop KILL
 second_start three
 wait_until has_ticks 4
-kill -TERM "$second"
-expect_ended "$second" "the second host did not end after SIGTERM"
-host_stop
+second_stop TERM
+serve_stop
 [ "$code" = 0 ] || fails "expected exit code 0 of the host"
 
 # The last due time, and a Task for each second since the first host started.
@@ -47,5 +47,4 @@ expect_in out '"payload":{"from":"schedule"}'
 echo 'schedules: {bad: {cron: "0 25 * * *", task: {type: work}}}' >tenon.yaml
 second_start four
 wait_until grep -qF 'no schedule runs: schedules.bad.cron: hour, column 3: found `25`, expected 0 to 23' four.err
-kill -TERM "$second"
-expect_ended "$second" "the host did not end after SIGTERM"
+second_stop TERM

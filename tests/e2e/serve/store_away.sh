@@ -5,34 +5,19 @@ for plugin in serve openai_server ai_sdk sqlite; do
 done
 command -v python3 >/dev/null || skips "python3 is not installed"
 sed "s/delay_ms: 20/delay_ms: 40/" "$SOURCE/tests/e2e/ai_sdk/graphs/two.yaml" >two.yaml
-web_start() { # the host uses tenon.yaml: $host, $web
-    : >web.err
-    "$TENON" serve two.yaml >web.out 2>web.err </dev/null &
-    host=$!
-    servers+=("$host")
-    wait_until eval "grep -qs ' serves ' web.err || ! kill -0 $host"
-    kill -0 "$host" || { cat web.err >&2; fails "the host did not start"; }
-    web=$(grep -o 'http://[0-9.:]*' web.err | head -n 1)
-}
-web_stop() { # $code is the exit status
-    kill -TERM "$host"
-    expect_ended "$host" "the host did not end"
-    wait "$host" && code=0 || code=$?
-    grep -qE 'Sanitizer|runtime error:' web.err && { cat web.err >&2; fails "a sanitizer reported an error"; }
-    return 0
-}
+web_start() { serve_start web two.yaml; } # it uses tenon.yaml
 client() { last="store_away.py $*" && python3 "$SOURCE/tests/serve/store_away.py" "$@" >"$work/out" 2>"$work/err" || { code=$? && cat web.err >&2 && fails "store_away.py $*"; }; }
 
 # ---- A file that another process locks ----
 printf 'store: {use: sqlite, path: runs.db, busy_ms: 300}\nserve: {port: 0, log: false}\n' >tenon.yaml
 key=$(tenon key create ada)
 web_start
-client "$web" "$key" locked runs.db
-web_stop
+client "$address" "$key" locked runs.db
+serve_stop
 
 # ---- SIGTERM when the store does not answer: nothing holds the host up longer than the drain may take ----
 running() { # $id is a run whose first message was saved
-    id=$(curl -sS -H "authorization: Bearer $key" -H "content-type: application/json" "$web/v1/responses" -d '{"model": "two", "input": "hi", "background": true}' | jq -r .id)
+    id=$(curl -sS -H "authorization: Bearer $key" -H "content-type: application/json" "$address/v1/responses" -d '{"model": "two", "input": "hi", "background": true}' | jq -r .id)
     wait_until eval 'tenon thread show "@ada:$id" --json | grep -qF "\"step\":1"'
 }
 web_start
@@ -45,7 +30,7 @@ print("locked", flush=True)
 signal.pause()' >locked &
 servers+=("$!")
 wait_until grep -q locked locked
-web_stop
+serve_stop
 kill "${servers[-1]}"
 grep -q "the run of the thread \`@ada:$id\` could not be saved" web.err && [ "$code" = 1 ] || fails "expected that the run could not be saved: $code, $(cat web.err)"
 # The process of the store is stopped: it is replaced, and the run is saved.
@@ -54,7 +39,7 @@ key=$(tenon key create ada)
 web_start
 running
 kill -STOP "$(pgrep -P "$host" | head -n 1)"
-web_stop
+serve_stop
 [ "$code" = 0 ] || fails "expected exit status 0: $code, $(cat web.err)"
 grep -qE 'did not answer .store_(commit|query). within 2000 ms at the end of the host' web.err || fails "expected a process that was replaced: $(cat web.err)"
 tenon thread show "@ada:$id" --json | grep -qF '"status":"stopped"' || fails "expected a run that was saved"
@@ -67,9 +52,9 @@ if mount -t tmpfs -o size=4m tmpfs "$disk" 2>/dev/null; then
     printf 'store: {use: sqlite, path: %s}\nserve: {port: 0, log: %s}\n' "$disk/runs.db" "$disk/access.jsonl" >tenon.yaml
     key=$(tenon key create ada)
     web_start
-    client "$web" "$key" full "$disk"
+    client "$address" "$key" full "$disk"
     wait_until grep -q '"path":"/v1/models/two"' "$disk/access.jsonl" # it is written again
-    web_stop
+    serve_stop
 fi
 
 # ---- PostgreSQL: there is no connection; it accepts connections, and does not answer; its processes are stopped ----
@@ -88,17 +73,17 @@ printf 'store: {use: postgres, url: "host=%s dbname=tenon user=tenon connect_tim
 key=$(tenon key create ada) bob=$(tenon key create bob)
 web_start
 chmod +x gone
-python3 "$SOURCE/tests/serve/store_away.py" "$web" "$key" command ./gone >client.out 2>client.err &
+python3 "$SOURCE/tests/serve/store_away.py" "$address" "$key" command ./gone >client.out 2>client.err &
 client=$!
 wait_until eval "test -e back || ! kill -0 $client"
 proxy_start
-wait "$client" || { cat client.err web.err >&2; fails "store_away.py $web command"; }
+wait "$client" || { cat client.err web.err >&2; fails "store_away.py $address command"; }
 printf '#!/bin/sh\ncase $1 in away) kill -STOP %s;; back) kill -CONT %s;; esac\n' "${servers[-1]}" "${servers[-1]}" >gone
-client "$web" "$bob" command ./gone
+client "$address" "$bob" command ./gone
 running
 stopped=$(sql "SELECT pid FROM pg_stat_activity WHERE application_name = 'away_$$'")
 kill -STOP $stopped
 wait_until eval 'tenon thread show "@ada:$id" --json | grep -qF "\"status\":\"done\""' # by another connection
 kill -CONT $stopped
-web_stop
+serve_stop
 [ "$code" = 0 ] || fails "expected exit status 0: $code, $(cat web.err)"

@@ -177,5 +177,5 @@ run tenon plugin load hold.so --connect s
 expect_code 0
 run tenon plugin unload acme.hold --quiesce --connect s
 expect_code 0 && expect_in err 'acme.hold: unloaded'
-host_stop
+serve_stop
 [ "$code" = 0 ] || fails "expected exit status 0"

@@ -18,21 +18,9 @@ settings() { # MORE_OF_SERVE [MORE_OF_PLUGINS]
     printf 'store: sqlite\nplugins: {path: %s, drafts: test.whoami%s}\nserve: {protocols: [whoami]%s}\n' "$whoami" "${2:-}" "$1" >tenon.yaml
 }
 
-web_start() { # OPTION…: $web is its address, $host its process
-    : >web.err
-    "$TENON" serve "$@" >web.out 2>web.err &
-    host=$!
-    servers+=("$host")
-    wait_until eval 'grep -q "tenon: http" web.err || ! kill -0 $host'
-    kill -0 "$host" 2>/dev/null || { cat web.err >&2; fails "the host did not start"; }
-    web=$(sed -n 's|^tenon: \(https\{0,1\}://[^ ]*\) .*|\1|p' web.err)
-}
-web_stop() {
-    kill -TERM "$host"
-    expect_ended "$host" "the host did not end after SIGTERM"
-    wait "$host" && code=0 || code=$?
-    grep -qE 'Sanitizer|runtime error:' web.err && { cat web.err >&2; fails "a sanitizer reported an error"; }
-    return 0
+web_start() { # OPTION…: $web is its address
+    serve_start web "$@"
+    web=$address
 }
 ask() { # PATH KEY: $work/out is the body, and then the status
     run curl -sS --max-time 60 -w '\n%{http_code}' -H "Authorization: Bearer $2" "$web$1"
@@ -123,7 +111,7 @@ done
 curl -sSN -D slow.head "$web/slow" >slow.out 2>slow.err &
 slow=$!
 wait_until grep -q text/event-stream slow.head
-web_stop
+serve_stop
 expect_ended "$slow" "the stream did not end"
 wait "$slow" || fails "expected a complete response: $(cat slow.err)"
 [ "$code" = 0 ] || fails "expected exit status 0"
@@ -161,7 +149,7 @@ ask /whoami "$bob"
 expect_status 200
 run tenon run graph:hello --connect s
 expect_code 0 && expect_in out '{"name":1}'
-web_stop
+serve_stop
 wait_until grep -q STOPPING=1 notified
 
 # ---- TLS; the access log in a file, which SIGHUP opens again ----
@@ -175,5 +163,5 @@ wait_until grep -q '"path":"/whoami"' access.jsonl
 mv access.jsonl old.jsonl
 kill -HUP "$host"
 wait_until test -e access.jsonl
-web_stop
+serve_stop
 [ "$code" = 0 ] || fails "expected exit status 0"

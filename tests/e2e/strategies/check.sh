@@ -16,10 +16,7 @@ YAML
 run tenon check --strategy wrong.yaml --json
 expect_code 3
 for code in ADL-E031 ADL-E071 ADL-E075; do expect_in out "\"$code\""; done
-"$TENON" serve --socket s >host.out 2>host.err &
-host=$!
-servers+=("$host")
-wait_until grep -q 'listening on' host.err
+serve_start host --socket s
 for options in '' --strategy; do
     # shellcheck disable=SC2086 # no word, or one
     run tenon check wrong.yaml $options --json
@@ -33,5 +30,4 @@ run tenon call document/check '{"document": "tenon:hello", "strategy": true}' --
 expect_code 0 && expect_in out '"valid":false'
 run tenon call document/check '{"document": "tenon:hello"}' --connect s
 expect_code 0 && expect_in out '"valid":true'
-kill -TERM "$host"
-expect_ended "$host" "the host did not end"
+serve_stop

@@ -75,10 +75,7 @@ run tenon work --drain --types slow $nodes
 shows '"user_output":"end"'
 
 # ---- In a running host, which needs no more than the scope `run` ----
-"$TENON" serve --socket ./host.sock --scope run $nodes >serve.out 2>serve.err </dev/null &
-host=$!
-servers+=("$host")
-wait_until grep -q listening serve.err
+serve_start serve --socket ./host.sock --scope run $nodes
 run tenon ask Hello --connect ./host.sock
 expect_code 0 && expect_out "You said: Hello"
 run tenon ask Hello --type talks --stream --connect ./host.sock

@@ -2,13 +2,7 @@
 strategy double 'type: set, config: {values: {user_output: "string(state.task.payload.n * 2)"}}'
 strategy slow 'type: test.await_file, config: {file: ./go}' 'type: set, config: {values: {user_output: "\"end\""}}'
 printf 'work:\n  work: {strategy: ./double.yaml}\n  slow: {strategy: ./slow.yaml}\n' >tenon.yaml
-serve() {
-    rm -f serve.err
-    "$TENON" serve --socket ./host.sock $nodes "$@" >serve.out 2>serve.err </dev/null &
-    host=$!
-    servers+=("$host")
-    wait_until grep -q listening serve.err
-}
+serve() { serve_start serve --socket ./host.sock $nodes "$@"; }
 serve --drain 0
 create work '{"n": 4}' --connect ./host.sock
 run tenon work --drain --types work --connect ./host.sock
@@ -54,5 +48,4 @@ grep -q "has ended: " worker.err || fails "expected the outcome: $(cat worker.er
 serve --scope run
 run tenon work --drain --connect ./host.sock
 expect_code 1 && expect_in err "[PERMISSION_DENIED]"
-kill -TERM "$host"
-expect_ended "$host" "the host did not end"
+serve_stop

@@ -63,10 +63,7 @@ kill -INT "$watcher"
 ended 130
 
 # The host of a connection ends.
-"$TENON" serve --socket ./host.sock >serve.out 2>serve.err </dev/null &
-host=$!
-servers+=("$host")
-wait_until grep -q listening serve.err
+serve_start serve --socket ./host.sock
 create mark '{"n": 1}'
 watch "$id" --connect ./host.sock
 wait_until grep -q "created  $id" watch.out

@@ -109,6 +109,19 @@ assert.deepEqual((await client.store.getItem(["js", "b"], "k")).value, { v: 1 })
 assert.equal((await client.store.searchItems(["js"])).items.length, 1);
 assert.deepEqual((await client.store.listNamespaces({ prefix: ["js"] })).namespaces, [["js", "b"]]);
 await client.store.deleteItem(["js", "b"], "k");
+
+// Crons. What they start is tested by crons.py.
+const cron = await client.crons.create("chat", { schedule: "0 3 * * *", input: hello, metadata: { of: "js" } });
+assert.match(cron.next_run_date, /T03:00:00/);
+const bound = await client.crons.createForThread(thread.thread_id, "chat", { schedule: "27 15 * * *", input: hello });
+assert.equal(bound.thread_id, thread.thread_id);
+assert.deepEqual((await client.crons.search({ threadId: thread.thread_id })).map((one) => one.cron_id), [bound.cron_id]);
+assert.equal(await client.crons.count({ threadId: thread.thread_id }), 1);
+const changed = await client.crons.update(cron.cron_id, { schedule: "0 4 * * *", enabled: false });
+assert.deepEqual([changed.schedule, changed.enabled, changed.metadata], ["0 4 * * *", false, { of: "js" }]);
+for (const one of [cron, bound]) await client.crons.delete(one.cron_id);
+assert.equal(await client.crons.count({ threadId: thread.thread_id }), 0);
+
 const found = await client.threads.search({ metadata: { of: "js" } });
 assert.deepEqual(found.map((each) => each.thread_id), [thread.thread_id]);
 await client.threads.delete(thread.thread_id);

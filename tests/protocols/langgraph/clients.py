@@ -1,7 +1,9 @@
 """The SDK of LangGraph for Python against `tenon serve`: clients.py URL KEY."""
 
 import asyncio
+import datetime
 import sys
+import zoneinfo
 
 from langgraph_sdk import get_client
 
@@ -48,6 +50,30 @@ async def main(url, key):
     assert await client.threads.count(metadata={"of": "python"}) >= 1
     await client.threads.update(thread, metadata={"more": True})
     assert (await client.threads.get(thread))["metadata"]["more"] is True
+
+    await crons(client, thread)
+
+
+async def crons(client, thread):
+    """What crons start is tested by crons.py."""
+    end = datetime.datetime(2099, 1, 1, tzinfo=datetime.timezone.utc)
+    zone = zoneinfo.ZoneInfo("Europe/Berlin")
+    made = await client.crons.create("chat", schedule="0 3 * * *", input=HELLO, timezone=zone, end_time=end,
+                                     metadata={"of": "python"}, on_run_completed="keep", stream_mode="values")
+    assert (made["timezone"], made["on_run_completed"], made["enabled"]) == ("Europe/Berlin", "keep", True), made
+    bound = await client.crons.create_for_thread(thread, "chat", schedule="27 15 * * *", input=HELLO, enabled=False)
+    assert bound["thread_id"] == thread and bound["next_run_date"] is None, bound
+    found = await client.crons.search(metadata={"of": "python"}, sort_by="next_run_date", sort_order="asc")
+    assert [cron["cron_id"] for cron in found] == [made["cron_id"]], found
+    found = await client.crons.search(assistant_id="chat", enabled=False, select=["cron_id", "payload"])
+    assert found == [{"cron_id": bound["cron_id"], "payload": bound["payload"]}], found
+    assert await client.crons.count(thread_id=thread) == 1 and await client.crons.count(assistant_id="chat") >= 2
+    changed = await client.crons.update(made["cron_id"], schedule="0 10 * * *", end_time=None, enabled=True, timezone="UTC")
+    assert (changed["schedule"], changed["end_time"], changed["timezone"]) == ("0 10 * * *", None, "UTC"), changed
+    assert "T10:00:00" in changed["next_run_date"] and changed["metadata"] == {"of": "python"}, changed
+    for cron in (made, bound):
+        await client.crons.delete(cron["cron_id"])
+    assert await client.crons.search(thread_id=thread) == []
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -1,4 +1,4 @@
-// The graphs of steps.yaml and ask.yaml, for `langgraphjs dev`.
+// The graphs of steps.yaml, ask.yaml and outer.yaml, for `langgraphjs dev`.
 import { Annotation, END, START, StateGraph, interrupt } from "@langchain/langgraph";
 
 const trace = Annotation({ reducer: (left, right) => left.concat(right), default: () => [] });
@@ -10,3 +10,11 @@ export const steps = new StateGraph(Annotation.Root({ trace }))
 export const ask = new StateGraph(Annotation.Root({ topic: Annotation(), readers: Annotation() }))
     .addNode("ask", async (state) => ({ readers: interrupt({ question: `Who reads about ${state.topic}?` }) }))
     .addEdge(START, "ask").addEdge("ask", END).compile();
+const inner = new StateGraph(Annotation.Root({ trace }))
+    .addNode("one", async () => ({ trace: ["one"] }))
+    .addNode("two", async () => ({ trace: ["two"] }))
+    .addEdge(START, "one").addEdge("one", "two").addEdge("two", END).compile();
+export const outer = new StateGraph(Annotation.Root({ trace }))
+    .addNode("before", async () => ({ trace: ["before"] }))
+    .addNode("inside", async (_, config) => inner.invoke({ trace: [] }, config))
+    .addEdge(START, "before").addEdge("before", "inside").addEdge("inside", END).compile();

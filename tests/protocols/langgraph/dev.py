@@ -1,15 +1,26 @@
-"""The same requests to two servers with the same graphs: dev.py ADDRESS KEY ADDRESS_OF_LANGGRAPHJS_DEV.
+"""The streams, states and histories of langgraph_server beside those of `langgraphjs dev`, for the same graphs.
 
-DIFFERENCES has what may differ, with the reason; a difference that is not in it, and a row without a difference,
-fail the test.
+    dev.py ADDRESS KEY             compares the server with dev.json, and with differences.json
+    dev.py --record ADDRESS        writes what `langgraphjs dev` answers to dev.json; `record` starts it
+    dev.py --differences ADDRESS KEY
+                                   writes what the server answers otherwise to differences.json; reasons are kept
+
+differences.json has {NAME: {"reason": TEXT, "tenon": what the server answers instead}}. A difference that is not in it,
+another answer, and a row without a difference fail the test.
 """
 
 import json
+import os
+import re
 import sys
 import urllib.error
 import urllib.request
 
-OURS, KEY, THEIRS = sys.argv[1:]
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+RECORDING, DIFFERENCES = os.path.join(FOLDER, "dev.json"), os.path.join(FOLDER, "differences.json")
+PACKAGES = {"@langchain/langgraph-cli": "2.0.0", "@langchain/langgraph-api": "2.0.0", "@langchain/langgraph": "1.2.9",
+            "@langchain/core": "1.2.13", "@langchain/langgraph-checkpoint": "1.1.5"}
+KEY = ""
 
 
 def call(server, method, path, body=None):
@@ -35,15 +46,20 @@ def events(text):
     return found
 
 
+def plain_name(event, places):
+    """The ids of the tasks around a nested run are numbered in the order in which they come."""
+    return re.sub("[0-9a-f]{8}-[-0-9a-f]{27}", lambda id: str(places.setdefault(id[0], len(places) + 1)), event)
+
+
 def plain(event, data):
     """Without ids, times and what the servers add to `metadata`."""
     if event == "metadata":
         return sorted(data)
     if isinstance(data, dict) and "__interrupt__" in data:
         data = {**data, "__interrupt__": [each.get("value") for each in data["__interrupt__"]]}
-    if event == "tasks":
+    if event.startswith("tasks"):
         return {name: data.get(name) for name in ("name", "interrupts", "error")}
-    if event == "checkpoints":
+    if event.startswith("checkpoints"):
         return {"values": data["values"], "next": data["next"], "step": data["metadata"]["step"],
                 "source": data["metadata"]["source"]}
     return data
@@ -65,7 +81,8 @@ class Server:
     def stream(self, **body):
         status, text = call(self.address, "POST", f"/threads/{self.thread}/runs/stream", body)
         assert status == 200, (self.address, body, status, text)
-        return [[event, plain(event, data)] for event, data in events(text)]
+        places = {}
+        return [[plain_name(event, places), plain(event, data)] for event, data in events(text)]
 
     def wait(self, **body):
         status, text = call(self.address, "POST", f"/threads/{self.thread}/runs/wait", body)
@@ -114,6 +131,11 @@ def scenarios(server):
     yield "question: state", point(server.get("/state"))
     yield "answer", server.stream(assistant_id="ask", command={"resume": "children"}, stream_mode=["values", "updates"])
     yield "answer: history", server.history()[0]
+    for modes in (["values", "updates"], "tasks"):
+        server.new()
+        yield f"nested {modes}", server.stream(assistant_id="outer", input={"trace": []}, stream_mode=modes, stream_subgraphs=True)
+    server.new()
+    yield "nested, not asked for", server.stream(assistant_id="outer", input={"trace": []}, stream_mode=["values", "updates"])
     nowhere = "00000000-0000-4000-a000-000000000000"
     for method, path, body in (
         ("POST", "/threads/{t}/runs", {}), ("POST", "/threads/{t}/runs", {"assistant_id": "absent"}),
@@ -124,27 +146,48 @@ def scenarios(server):
         yield f"{method} {path} {body}", server.status(method, path, body)
 
 
-START = "Tenon saves the input as one checkpoint; the one before it is in the history only"
-STATE = "the state is beside __interrupt__, as langgraph-api has it"
-BRANCH = "langgraphjs continues a branch that is older than the update"
-STATUS = "the statuses are those of langgraph-api"
-DIFFERENCES = {
-    "steps checkpoints": START,
-    "history": "channels have their first values only in Tenon's first checkpoint; " + START,
-    "before": STATE,
-    "after": STATE,
-    "update": "steps continue to be counted in a branch",
-    "update: continued": BRANCH,
-    "question": STATE,
-    "answer: history": "tasks of older checkpoints have no interrupts",
-    "POST /threads/{t}/runs {}": STATUS,
-    "POST /threads/00000000-0000-4000-a000-000000000000/runs {'assistant_id': 'steps'}": STATUS,
-    "POST /threads/{t}/runs {'assistant_id': 'steps', 'stream_mode': 'absent'}": STATUS,
-}
+def lines(rows):
+    """JSON with one row in a line."""
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in rows.items()) + "\n}\n"
 
-failures = []
-for (name, ours), (_, theirs) in zip(scenarios(Server(OURS)), scenarios(Server(THEIRS)), strict=True):
-    if (ours != theirs) != (name in DIFFERENCES):
-        failures.append(f"{name}\n  ours   {json.dumps(ours)}\n  theirs {json.dumps(theirs)}")
-print("\n".join(failures))
+
+def write(path, rows):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(lines(rows))
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def check(ours, theirs, known):
+    """What is wrong, as texts."""
+    for name in sorted(set(ours) | set(theirs)):
+        if name not in ours or name not in theirs:
+            yield f"{name}: only one of them has it; record again"
+        elif ours[name] == theirs[name]:
+            if name in known:
+                yield f"{name}: no difference any more; remove its row of differences.json"
+        elif name not in known:
+            yield f"{name}: a difference\n  ours   {json.dumps(ours[name])}\n  theirs {json.dumps(theirs[name])}"
+        elif known[name]["tenon"] != ours[name]:
+            yield f"{name}: another answer\n  now    {json.dumps(ours[name])}\n  before {json.dumps(known[name]['tenon'])}"
+    yield from (f"{name}: no such comparison" for name in sorted(set(known) - set(ours)))
+    yield from (f"{name}: a reason is missing" for name in sorted(known) if not known[name]["reason"])
+
+
+if sys.argv[1] == "--record":
+    write(RECORDING, {"packages": PACKAGES, "command": "TENON_LANGGRAPH_DEV=FOLDER tests/protocols/langgraph/record",
+                      **dict(scenarios(Server(sys.argv[2])))})
+    sys.exit(0)
+address, KEY = sys.argv[-2:]
+recording, known, ours = read(RECORDING), read(DIFFERENCES), dict(scenarios(Server(address)))
+del recording["packages"], recording["command"]
+if sys.argv[1] == "--differences":
+    write(DIFFERENCES, {name: {"reason": known.get(name, {}).get("reason", ""), "tenon": ours[name]}
+                        for name in ours if ours[name] != recording.get(name)})
+    sys.exit(0)
+failures = list(check(ours, recording, known))
+print("\n".join(failures) or f"{len(ours)} comparisons, {len(known)} differences")
 sys.exit(1 if failures else 0)

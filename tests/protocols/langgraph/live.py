@@ -107,6 +107,16 @@ for method, path, body in (
     expect(404, method, of + path, body, key=OTHER)
 assert expect(200, "POST", "/threads/search", {}, key=OTHER) == []
 assert expect(200, "POST", "/store/namespaces", {}, key=OTHER) == {"namespaces": []}
+for names in (["docs", "a", "tags"], ["docs", "b", "tags"], ["docs", "b", "texts"]):
+    expect(204, "PUT", "/store/items", {"namespace": names, "key": "k", "value": {"n": 1}})
+for body, found in (
+    ({"suffix": ["tags"]}, [["docs", "a", "tags"], ["docs", "b", "tags"]]),
+    ({"suffix": ["*", "texts"], "prefix": ["docs"]}, [["docs", "b", "texts"]]),
+    ({"suffix": ["tags"], "max_depth": 1}, [["docs"]]),
+    ({"suffix": ["docs", "a", "b", "tags"]}, []),
+):
+    assert expect(200, "POST", "/store/namespaces", body) == {"namespaces": found}, body
+expect(422, "POST", "/store/namespaces", {"suffix": "tags"})
 expect(200, "GET", of)
 
 # A deleted thread leaves nothing.
@@ -282,7 +292,3 @@ expect(422, "POST", "/threads", {**whole, "metadata": {}})
 filled = expect(200, "POST", "/threads", whole)
 assert filled["values"] == {"trace": ["1", "2"]} and filled["status"] == "interrupted", filled
 assert expect(200, "GET", f"/threads/{filled['thread_id']}/state")["next"] == ["b"]
-
-# What is missing says so.
-for method, path, body in (("POST", "/runs/crons", {}), ("POST", "/runs/crons/search", {})):
-    expect(501, method, path, body)

@@ -1,0 +1,35 @@
+/*
+ * web_schedule.c - whether the key that has made a schedule may start a run now, without a request: it must still be
+ * valid and have the scope `run`, and the run counts for its limits, as one that it starts by a request.
+ *
+ * Users whom an authenticator knows have no key here, and their tokens end long before their schedules: for them, only
+ * the limits of `serve: {limits}` are checked.
+ */
+#include "host/plugin/call/owner.h"
+#include "host/server/server.h"
+#include "host/server/server_timetable.h"
+#include "host/server/web/web_internal.h"
+#include <string.h>
+
+static bool is_user_of_plugin(const char *key) { return strchr(key, ':') != NULL; }
+
+static int32_t starter_check(void *user, const char *key, const char *owner, struct error *error) {
+    const struct web *web = user;
+    const struct access_key *found = is_user_of_plugin(key) ? NULL : access_find(web->access, key);
+    bool valid = found && found->scope >= METHOD_RUN && found->owner && strcmp(found->owner, owner) == 0;
+    if (!valid && !is_user_of_plugin(key))
+        return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                         "the key `%s`, which has made the schedule, was revoked, or has expired", key);
+    tn_value limits = found ? found->limits : value_get(web->config, "limits");
+    return key_use_check(web_limits_use(web->limits, key), limits, method_find("run/start"), error);
+}
+
+static void starter_started(void *user, const char *key, const char *owner, tn_value result) {
+    const struct web *web = user;
+    key_use_done(web_limits_use(web->limits, key), owner, method_find("run/start"), NULL, result);
+}
+
+void web_set_starter(struct web *web, bool on) {
+    const struct server_starter starter = {starter_check, starter_started, web};
+    server_set_starter(web->server, on ? &starter : NULL);
+}

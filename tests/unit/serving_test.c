@@ -1,0 +1,166 @@
+/*
+ * serving_test.c - plugins/serving without a host: which request gets which event, and what is left when it has ended.
+ */
+#include "tests/unit/util_fixture.h"
+
+#include "plugins/serving/serving.h"
+
+/* ---- A server that records ---- */
+
+static tn_server_handler handlers[3];
+static void *users[3];
+static size_t route_count;
+static uint64_t aborted;
+static char responded[100];
+
+static int32_t TN_ABI fake_route(const tn_host *host, tn_value route, tn_server_handler handler, void *user,
+                                 uint64_t *number, tn_value *error) {
+    (void)host, (void)error;
+    if (serving_is(tn_get(route, "path"), "/none")) return TN_UNSUPPORTED;
+    handlers[route_count] = handler;
+    users[route_count++] = user;
+    *number = route_count;
+    return TN_OK;
+}
+
+static int32_t TN_ABI fake_respond(const tn_host *host, uint64_t request, tn_value response) {
+    tn_value text = tn_to_json(response);
+    (void)host;
+    (void)snprintf(responded, sizeof responded, "%d %s", (int)request, tn_chars(text, NULL));
+    tn_release(text);
+    return TN_OK;
+}
+
+static int32_t TN_ABI fake_abort(const tn_host *host, uint64_t request) {
+    (void)host;
+    aborted = request;
+    return TN_OK;
+}
+
+static const tn_server_draft server = {
+    .size = sizeof(tn_server_draft), .route = fake_route, .respond = fake_respond, .abort = fake_abort};
+static const struct serving serving = {.server = &server};
+
+/* ---- A protocol ---- */
+
+struct exchange {
+    SERVING_EXCHANGE;
+    tn_value mine;
+};
+
+static char seen[400];
+
+static void note(const struct exchange *exchange, const char *what) {
+    size_t length = strlen(seen);
+    (void)snprintf(seen + length, sizeof seen - length, "%d %s, ", (int)exchange->number, what);
+}
+
+static void begin_one(struct exchange *exchange) { note(exchange, "one"); }
+
+static void begin_two(struct exchange *exchange) { note(exchange, exchange->owner); }
+
+static const struct serving_row rows[] = {{"GET", "/one", "read", "{}", begin_one},
+                                          {"POST", "/two", "run", "{\"refusals\": true}", begin_two},
+                                          {"GET", "/none", "read", "{}", begin_one},
+                                          {"GET", "/never", "read", "{}", begin_one}};
+
+static void begin(void *plugin, struct exchange *exchange, const struct serving_row *row) {
+    assert_string_equal(plugin, "plugin");
+    exchange->mine = tn_text("mine");
+    row->begin(exchange);
+}
+
+static void on_event(struct exchange *exchange, int32_t event, tn_value value) {
+    note(exchange, event == TN_SERVER_CLOSED ? tn_get_text(value, "reason", "end") : "event");
+    if (event == TN_SERVER_CLOSED) tn_release(exchange->mine);
+}
+
+static tn_value refusal(const struct serving_row *row, tn_value refused) {
+    return tn_build("{s:s, s:v}", "path", row->path, "status", tn_get(refused, "status"));
+}
+
+static const struct serving_protocol protocol = {.size = sizeof(struct exchange),
+                                                 .rows = rows,
+                                                 .count = sizeof rows / sizeof *rows,
+                                                 .begin = begin,
+                                                 .event = on_event,
+                                                 .refusal = refusal};
+
+static void send_event(size_t route, uint64_t number, int32_t event, const char *json) {
+    tn_value value = json_value(json);
+    handlers[route](users[route], number, event, value);
+    tn_release(value);
+}
+
+static void expect_seen(const char *wanted) {
+    assert_string_equal(seen, wanted);
+    seen[0] = '\0';
+}
+
+static int open_server(void **state) {
+    static char plugin[] = "plugin";
+    static struct serving_exchanges exchanges;
+    route_count = 0;
+    *state = &exchanges;
+    assert_int_equal(serving_exchanges_open(&exchanges, &serving, &protocol, plugin), TN_OK);
+    assert_int_equal(route_count, 2); /* those before the one that the host does not serve */
+    return 0;
+}
+
+static int close_server(void **state) {
+    serving_exchanges_close(*state);
+    seen[0] = '\0';
+    return blocks == 0 ? 0 : -1;
+}
+
+/* Numbers of the same slot, in each order. */
+static void test_events_reach_their_request(void **state) {
+    (void)state;
+    send_event(0, 1, TN_SERVER_REQUEST, "{}");
+    send_event(1, 1 + SERVING_SLOTS, TN_SERVER_REQUEST, "{\"caller\": {\"number\": 7, \"owner\": \"ada\"}}");
+    send_event(0, 1 + 2 * SERVING_SLOTS, TN_SERVER_REQUEST, "{}");
+    expect_seen("1 one, 257 ada, 513 one, ");
+    send_event(1, 257, TN_SERVER_ROOM, "null");
+    send_event(0, 513, TN_SERVER_DRAIN, "null");
+    send_event(1, 257, TN_SERVER_CLOSED, "{\"reason\": \"client\"}");
+    send_event(1, 257, TN_SERVER_ROOM, "null"); /* it does not exist any more */
+    send_event(1, 257, TN_SERVER_CLOSED, "{\"reason\": \"client\"}");
+    send_event(0, 1, TN_SERVER_CLOSED, "{\"reason\": \"done\"}");
+    expect_seen("257 event, 513 event, 257 client, 1 done, ");
+    send_event(0, 513, TN_SERVER_ROOM, "null");
+    expect_seen("513 event, ");
+    serving_exchanges_close(*state);
+    expect_seen("513 end, ");
+    assert_int_equal(blocks, 0);
+}
+
+static void test_refusals_have_no_exchange(void **state) {
+    (void)state;
+    send_event(1, 9, TN_SERVER_REFUSED, "{\"status\": 401}");
+    assert_string_equal(responded, "9 {\"path\":\"/two\",\"status\":401}");
+    send_event(1, 9, TN_SERVER_CLOSED, "{\"reason\": \"done\"}");
+    expect_seen("");
+}
+
+static void test_without_memory_the_request_is_aborted(void **state) {
+    (void)state;
+    fails_at = 1;
+    handlers[0](users[0], 5, TN_SERVER_REQUEST, NULL);
+    assert_int_equal(aborted, 5);
+    expect_seen("");
+    serving_respond_take(&serving, 6, NULL);
+    assert_int_equal(aborted, 6);
+    fails_at = 1;
+    struct serving_exchanges exchanges;
+    assert_int_equal(serving_exchanges_open(&exchanges, &serving, &protocol, NULL), TN_NO_MEMORY);
+    serving_exchanges_close(&exchanges);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_events_reach_their_request, open_server, close_server),
+        cmocka_unit_test_setup_teardown(test_refusals_have_no_exchange, open_server, close_server),
+        cmocka_unit_test_setup_teardown(test_without_memory_the_request_is_aborted, open_server, close_server),
+    };
+    return cmocka_run_group_tests(tests, util_setup, NULL);
+}
