@@ -267,8 +267,10 @@ struct run {
 
 /* True if nothing but the verdict is needed: then plan.h applies. */
 static inline bool run_is_plain(const struct run *run) { return !run->errors && !run->report && !run->visitor; }
-/* True if validation continues after a failure. */
-static inline bool run_thorough(const struct run *run) { return run->errors || run->visitor; }
+/* True if no further error can be reported. */
+static inline bool run_is_full(const struct run *run) { return run->report && run->report->more; }
+/* True if validation continues after a failure. A long value may have as many as it has members. */
+static inline bool run_thorough(const struct run *run) { return (run->errors && !run_is_full(run)) || run->visitor; }
 
 void run_init(struct run *run, const struct schema *schema);
 void run_finish(struct run *run);

@@ -15,15 +15,29 @@ tn_value value_object_reserve(size_t capacity) {
     return capacity > 0 ? &list_new(TN_OBJECT, capacity)->header : VALUE_IMMEDIATE_OBJECT;
 }
 
+static inline bool key_equals_chars(const struct string *key, const char *chars, size_t length) {
+    return key->length == length && (key->chars == chars || memcmp(key->chars, chars, length) == 0);
+}
+
+static bool is_key_of(const struct slots *slots, uint32_t entry, struct string *key) {
+    struct string *other = string_of(slots->items[2 * (size_t)entry]);
+    return string_hash_of(other) == string_hash_of(key) && key_equals_chars(other, key->chars, key->length);
+}
+
+/* Of equal keys, which only an object has that is not checked yet, the first is entered: a chain of all is quadratic.
+ */
 void object_index(struct slots *slots, uint32_t from, uint32_t to) {
     _Atomic uint32_t *index = slots_index(slots);
     uint32_t mask = slots->index_mask;
     if (from == 0)
         for (uint32_t i = 0; i <= mask; i++) atomic_init(&index[i], 0);
     for (uint32_t entry = from; entry < to; entry++) {
-        uint32_t at = string_hash_of(string_of(slots->items[2 * (size_t)entry])) & mask;
-        while (atomic_load_explicit(&index[at], memory_order_relaxed) != 0) at = (at + 1) & mask;
-        atomic_store_explicit(&index[at], entry + 1, memory_order_relaxed);
+        struct string *key = string_of(slots->items[2 * (size_t)entry]);
+        uint32_t at = string_hash_of(key) & mask, other;
+        while ((other = atomic_load_explicit(&index[at], memory_order_relaxed)) != 0 &&
+               !is_key_of(slots, other - 1, key))
+            at = (at + 1) & mask;
+        if (other == 0) atomic_store_explicit(&index[at], entry + 1, memory_order_relaxed);
     }
 }
 
@@ -38,10 +52,6 @@ static void object_unindex(struct slots *slots, uint32_t from, uint32_t to) {
         while (atomic_load_explicit(&index[at], memory_order_relaxed) != entry + 1) at = (at + 1) & slots->index_mask;
         atomic_store_explicit(&index[at], 0, memory_order_relaxed);
     }
-}
-
-static inline bool key_equals_chars(const struct string *key, const char *chars, size_t length) {
-    return key->length == length && (key->chars == chars || memcmp(key->chars, chars, length) == 0);
 }
 
 /* Returns the number of the entry, or -1. `known` is the key as a value, or NULL. */

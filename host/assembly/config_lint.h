@@ -47,12 +47,6 @@ int32_t config_lint_role(const struct host *host, const struct document *documen
 void config_lint_tools(struct host *host, config_lint_fn *report, void *user);
 /* Reports a document whose `budget.cost` has no effect, because `prices` is missing. */
 void config_lint_budget(const struct host *host, const struct document *document, config_lint_fn *report, void *user);
-typedef void config_lint_check(const struct document *document, struct diagnostics *found);
-/*
- * Reads a document that tenon.yaml names, without building it. `check` (may be NULL) finds further mistakes.
- * TN_NOT_FOUND if it cannot be read, another status if it has errors; `error` has the reason.
- */
-int32_t config_lint_document(struct host *host, const char *path, config_lint_check *check, struct error *error);
 /*
  * Reports strategies in `work` that cannot be read, have errors, or do not keep the contract of strategies; runners
  * that do not exist; and entries of `tools` that match no known tool. Loads no plugin.

@@ -4,6 +4,7 @@
  *
  * The documents are read, but not built, so that no code of a plugin runs. Nothing listens.
  */
+#include "adl/document/document.h"
 #include "adl/value/nearest.h"
 #include "adl/value/wildcard.h"
 #include "host/assembly/config_lint.h"
@@ -11,6 +12,7 @@
 #include "host/assembly/protocols.h"
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
+#include "host/engine/graph/documents.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/providing.h"
 #include "host/plugin/registry/registry.h"
@@ -36,11 +38,13 @@ static void serve_report_take(const struct serve_lint *lint, tn_value what) {
 
 static void lint_graph(const struct serve_lint *lint, const char *name, const char *path) {
     struct error error = ERROR_INIT;
-    int32_t status = config_lint_document(lint->host, path, NULL, &error);
+    struct document *document = NULL;
+    int32_t status = documents_open(host_engine(lint->host), path, NULL, &document, &error);
     if (status == TN_NOT_FOUND)
         serve_report_take(lint, value_format("graphs.%s: `%s` cannot be read: %s", name, path, error.message));
     else if (status != TN_OK)
         serve_report_take(lint, value_format("graphs.%s: %s", name, error.message));
+    document_unref(document);
     error_finish(&error);
 }
 

@@ -4,6 +4,7 @@
  *
  * The documents are read, but not built, so that no code of a plugin runs.
  */
+#include "adl/document/document.h"
 #include "adl/document/strategy.h"
 #include "adl/value/nearest.h"
 #include "adl/value/wildcard.h"
@@ -11,6 +12,7 @@
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
+#include "host/engine/graph/documents.h"
 #include "host/plugin/registry/registry.h"
 #include "host/work/work_type.h"
 #include <string.h>
@@ -33,11 +35,13 @@ static void work_report_take(const struct work_lint *lint, tn_value what) {
 
 static void lint_strategy(const struct work_lint *lint, const char *name) {
     struct error error = ERROR_INIT;
-    int32_t status = config_lint_document(lint->host, name, document_check_strategy, &error);
+    struct document *document = NULL;
+    int32_t status = documents_open(host_engine(lint->host), name, document_check_strategy, &document, &error);
     if (status == TN_NOT_FOUND)
         work_report_take(lint, value_format("the strategy `%s` cannot be read: %s", name, error.message));
     else if (status != TN_OK)
         work_report_take(lint, value_format("%s", error.message));
+    document_unref(document);
     error_finish(&error);
 }
 

@@ -103,6 +103,27 @@ static tn_value add_if_valid(tn_value out, tn_value metadata, const char *name,
     return is_valid(text, length) ? value_set_take(out, name, value_ref(member)) : out;
 }
 
+tn_value trace_of_headers(tn_value headers) {
+    tn_value parent = value_get(headers, "traceparent");
+    size_t length = 0;
+    const char *text = value_is(parent, TN_STRING) ? value_chars(parent, &length) : "";
+    if (!trace_parent_is_valid(text, length)) return NULL;
+    tn_value trace = value_set_take(value_object_reserve(2), "traceparent", value_ref(parent));
+    return add_if_valid(trace, headers, "tracestate", trace_state_is_valid);
+}
+
+tn_value trace_run_params_take(const char *method, tn_value params, tn_value trace) {
+    bool starts = strcmp(method, "run/start") == 0 || strcmp(method, "run/resume") == 0;
+    tn_value config = value_get(params, "config"), metadata = value_get(config, "metadata");
+    bool fits = (!config || value_is(config, TN_OBJECT)) && (!metadata || value_is(metadata, TN_OBJECT));
+    if (!trace || !starts || !value_is(params, TN_OBJECT) || !fits || value_get(metadata, "traceparent")) return params;
+    metadata = metadata ? value_ref(metadata) : value_object();
+    for (size_t i = 0; i < value_count(trace); i++)
+        metadata = value_set_key_take(metadata, value_ref(value_key_at(trace, i)), value_ref(value_value_at(trace, i)));
+    config = config ? value_ref(config) : value_object();
+    return value_set_take(params, "config", value_set_take(config, "metadata", metadata));
+}
+
 tn_value trace_add_context(tn_value span, tn_value context) {
     static const char *const members[] = {"run_id", "thread_id", "task_id", "node", "step"};
     tn_value out = value_object_reserve(7), metadata = value_get(context, "metadata");

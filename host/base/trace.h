@@ -20,8 +20,8 @@
 
 /* Receives each span, which it takes, on the thread of the loop. It must outlive the time for which it is set. */
 struct trace_sink {
-    bool contents; /* spans of models and tools have `input` and `output` */
-    double sample; /* of the traces that begin here, how many are sampled: 0 to 1 */
+    bool contents;         /* spans of models and tools have `input` and `output` */
+    _Atomic double sample; /* of the traces that begin here, how many are sampled: 0 to 1; any thread */
     void (*take)(struct trace_sink *sink, tn_value span);
 };
 
@@ -55,6 +55,16 @@ void trace_parent_write(const char *id, const char *incoming, double sample, cha
  * and returns the context.
  */
 tn_value trace_context_take(tn_value context, const char *id);
+/*
+ * The trace context that the headers of a request have, {traceparent, tracestate?}, a new reference; NULL without a
+ * valid traceparent.
+ */
+tn_value trace_of_headers(tn_value headers);
+/*
+ * If the method starts a run, its parameters get the trace context (of trace_of_headers; may be NULL) as metadata of
+ * the run, unless they have one. Takes and returns the parameters.
+ */
+tn_value trace_run_params_take(const char *method, tn_value params, tn_value trace);
 /* True if it is a traceparent of version 00 as W3C Trace Context defines it, with ids that are not zero. */
 bool trace_parent_is_valid(const char *text, size_t length);
 /* True if it can be sent as a tracestate: 1 to 512 printable characters of ASCII. */

@@ -1,16 +1,12 @@
 /*
  * methods_graph.c - the graphs that the host serves: methods/graph.yaml.
  */
-#include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
-#include "adl/document/inner_file.h"
-#include "adl/source/source.h"
 #include "adl/value/nearest.h"
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/documents.h"
-#include "host/engine/graph/graph.h"
 #include "host/server/client.h"
 #include "host/server/document_description.h"
 #include "host/server/method_call.h"
@@ -41,39 +37,17 @@ static tn_value broken_graph(const struct method_call *call, tn_value name, cons
     return value_set_take(served_graph(name, NULL), "error", why);
 }
 
-/* Describes the document of `source`. INVALID_GRAPH if it has mistakes. */
-static int32_t describe_source(struct engine *engine, tn_value name, struct source *source, tn_value *shown,
-                               struct error *error) {
-    struct diagnostics *found = diagnostics_new();
-    struct document *document = documents_read(engine, source, found);
-    int32_t status = TN_OK;
-    if (diagnostics_errors(found)) {
-        diagnostics_sort(found);
-        status = graph_refuse(error, value_chars(name, NULL), found);
-    } else {
+static int32_t describe_graph(struct engine *engine, tn_value name, tn_value *shown, struct error *error) {
+    tn_value path = value_format("graph:%s", value_chars(name, NULL));
+    struct document *document = NULL;
+    int32_t status = documents_open(engine, value_chars(path, NULL), NULL, &document, error);
+    if (status == TN_OK) {
         tn_value described = document_description(document);
         *shown = served_graph(name, described);
         value_unref(described);
     }
     document_unref(document);
-    diagnostics_free(found);
-    return status;
-}
-
-static int32_t describe_graph(struct engine *engine, tn_value name, tn_value *shown, struct error *error) {
-    struct catalog_file found = {NULL, NULL};
-    tn_value document = value_format("graph:%s", value_chars(name, NULL));
-    tn_value text = engine->catalog.read(engine->catalog.read_self, NULL, value_chars(document, NULL), &found, error);
-    struct source *source = text ? inner_file_source(NULL, &found, text, SOURCE_SHOWN) : NULL;
-    int32_t status = TN_INVALID;
-    if (source)
-        status = describe_source(engine, name, source, shown, error);
-    else if (text)
-        (void)error_set(error, TN_LIMIT, "LIMIT", "the document is too large");
-    if (source) source_unref(source);
-    value_unref(text);
-    value_unref(document);
-    catalog_file_finish(&found);
+    value_unref(path);
     return status;
 }
 

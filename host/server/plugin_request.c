@@ -6,6 +6,7 @@
  */
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
+#include "host/base/trace.h"
 #include "host/plugin/abi/abi.h"
 #include "host/plugin/call/call.h"
 #include "host/server/method_call.h"
@@ -108,26 +109,10 @@ static void request_start(struct loop_work *work) {
     error_finish(&error);
 }
 
-/* Metadata that has a traceparent keeps it. */
-static tn_value add_trace_take(tn_value params, tn_value trace) {
-    tn_value config = value_get(params, "config"), metadata = value_get(config, "metadata");
-    bool fits = (!config || value_is(config, TN_OBJECT)) && (!metadata || value_is(metadata, TN_OBJECT));
-    if (!value_is(params, TN_OBJECT) || !fits || value_get(metadata, "traceparent")) return params;
-    metadata = metadata ? value_ref(metadata) : value_object();
-    for (size_t i = 0; i < value_count(trace); i++)
-        metadata = value_set_key_take(metadata, value_ref(value_key_at(trace, i)), value_ref(value_value_at(trace, i)));
-    config = config ? value_ref(config) : value_object();
-    return value_set_take(params, "config", value_set_take(config, "metadata", metadata));
-}
-
 tn_value plugin_clients_set_trace(struct plugin_clients *clients, tn_value trace) {
     tn_value before = clients->trace;
     clients->trace = trace;
     return before;
-}
-
-static bool starts_a_run(const struct method *method) {
-    return strcmp(method->name, "run/start") == 0 || strcmp(method->name, "run/resume") == 0;
 }
 
 int32_t plugin_client_request(struct plugin_client *client, struct plugin_caller *caller, const char *name,
@@ -151,8 +136,7 @@ int32_t plugin_client_request(struct plugin_client *client, struct plugin_caller
                                        .handler = handler,
                                        .user = handler_user,
                                        .work = {.run = request_start}};
-    if (caller && request->trace && starts_a_run(method))
-        request->params = add_trace_take(request->params, request->trace);
+    if (caller) request->params = trace_run_params_take(method->name, request->params, request->trace);
     request->call = call_new(server_loop(clients->server), callable, &ops, request);
     callable_unref(callable);
     struct plugin_request **bucket = &client->requests[request->number % PLUGIN_BUCKETS];

@@ -86,7 +86,7 @@ void server_trace_update(struct server_trace *trace) {
         contents = contents || client_wants_contents(client, "span/ended");
     }
     bool on = sample >= 0;
-    trace->first.sample = sample;
+    trace->first.sample = trace->others.sample = trace->others_contents.sample = on ? sample : 0;
     bool changed = on != trace->on || contents != trace->first.contents;
     trace->first.contents = contents;
     if (on != trace->on) loop_set_trace(server_loop(trace->server), on ? &trace->first : NULL);

@@ -23,6 +23,7 @@
 #include "host/plugin/call/owner.h"
 #include "host/work/run_result.h"
 #include "host/work/work_notice.h"
+#include "host/work/work_trace.h"
 #include "host/work/work_type.h"
 #include <assert.h>
 #include <string.h>
@@ -59,6 +60,7 @@ struct work_item {
     enum work_outcome outcome;
     struct error error;
     tn_value output, interrupts; /* owned; NULL without them */
+    struct work_trace trace;
 };
 
 const char *work_outcome_name(enum work_outcome outcome) {
@@ -113,6 +115,7 @@ static void item_finish(struct work_item *item, enum work_outcome outcome) {
     loop_timer_stop(item_loop(item), &item->renewal);
     loop_timer_stop(item_loop(item), &item->end_retry);
     item_set_state(item, ITEM_ENDED);
+    work_trace_end(&item->trace, item_loop(item), item);
     item_report_if_ended(item);
 }
 
@@ -394,6 +397,7 @@ static tn_value item_run_config(const struct work_item *item) {
     tn_value metadata = value_set_take(value_object_reserve(3), "task_id", value_text(item->id));
     metadata = value_set_take(metadata, "task_type", value_text(item->options.type->name));
     metadata = value_set_take(metadata, "attempt", value_int(item->attempts));
+    metadata = work_trace_metadata_take(&item->trace, item_loop(item), metadata);
     tn_value config = value_set_take(value_object_reserve(4), "metadata", metadata);
     config = value_set_take(config, "runner_id", value_text(item->options.worker));
     if (!item->options.type->graph) { /* without a thread, the id of the run says to whom it belongs */
@@ -590,6 +594,7 @@ void work_item_start(struct work_item *item) {
     const struct work_type *type = item->options.type;
     item->claimed_until_ms = loop_now_ms(item_loop(item)) + type->ttl_ms;
     item_schedule_renewal(item, false);
+    work_trace_start(&item->trace, item_loop(item), item->id);
     item_set_state(item, ITEM_LOOKING);
     if (type->graph)
         thread_show(item->options.kernel->store, item->id, item_on_thread, item);
@@ -620,6 +625,7 @@ void work_item_free(struct work_item *item) {
     value_unref(item->interrupts);
     value_unref(item->output);
     value_unref(item->task);
+    work_trace_finish(&item->trace);
     error_finish(&item->error);
     mem_free(item);
 }

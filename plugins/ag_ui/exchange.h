@@ -11,22 +11,11 @@
 
 #define AG_UI_OPEN_MAX 4096 /* requests; further ones get 503 */
 
-struct exchange;
-
-struct exchanges {
+struct ag_ui {
     struct serving serving;
-    struct exchange *first;
-    uint64_t count;
+    struct serving_exchanges exchanges;
 };
 
-void exchange_begin(struct exchanges *all, uint64_t request, tn_value value);
-void exchange_on_room(struct exchanges *all, uint64_t request);
-/* `reason` of TN_SERVER_CLOSED: the run of a client that has gone is cancelled. */
-void exchange_on_closed(struct exchanges *all, uint64_t request, const char *reason);
-void exchanges_finish(struct exchanges *all);
-
-/* A refusal: RUN_ERROR as JSON. */
-void exchange_refuse(const struct serving *serving, uint64_t request, int32_t status, const char *message,
-                     const char *code);
+extern const struct serving_protocol ag_ui_protocol; /* of a struct ag_ui */
 
 #endif

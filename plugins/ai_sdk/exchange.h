@@ -9,8 +9,8 @@
  *     DELETE    run/list ─▶ run/cancel
  *     messages  thread/state
  *
- * An exchange ends with its answer, or when the client has gone: calls that are open are cancelled then. Once a run has
- * started, the leg owns the request. [loop]
+ * The steps end with the answer, or when the client has gone: calls that are open are cancelled then. Once a run has
+ * started, its leg answers the request. [loop]
  */
 #ifndef AI_SDK_EXCHANGE_H
 #define AI_SDK_EXCHANGE_H
@@ -19,20 +19,13 @@
 
 #define EXCHANGES_MAX 1024 /* requests whose run has not started yet; further ones get 503 */
 
-struct exchanges;
+struct ai_sdk {
+    struct serving serving;
+    struct legs *legs;
+    struct serving_exchanges exchanges;
+    uint64_t starting; /* requests whose run has not started yet */
+};
 
-struct exchanges *exchanges_new(const struct serving *serving, struct legs *legs);
-void exchanges_free(struct exchanges *exchanges); /* NULL is allowed */
-
-/* TN_SERVER_REQUEST of the routes. */
-void exchange_post(struct exchanges *exchanges, uint64_t request, tn_value value);
-void exchange_resume(struct exchanges *exchanges, uint64_t request, tn_value value);
-void exchange_history(struct exchanges *exchanges, uint64_t request, tn_value value);
-void exchange_cancel(struct exchanges *exchanges, uint64_t request, tn_value value);
-/* The client has gone. */
-void exchanges_on_closed(struct exchanges *exchanges, uint64_t request);
-
-/* Answers with a text, which the client shows to the person. */
-void answer_text(const struct serving *serving, uint64_t request, int32_t status, const char *text);
+extern const struct serving_protocol ai_sdk_protocol; /* of a struct ai_sdk */
 
 #endif

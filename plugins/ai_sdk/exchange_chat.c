@@ -14,13 +14,10 @@ static void TN_ABI on_runs(void *user, int32_t status, tn_value value) {
         exchange->with_run(exchange, run);
 }
 
-static void exchange_of_chat(struct exchanges *exchanges, uint64_t request, tn_value value,
-                             void (*with_run)(struct exchange *exchange, tn_value run)) {
-    struct exchange *exchange = exchange_new(exchanges, request, value);
+static void exchange_of_chat(struct exchange *exchange, void (*with_run)(struct exchange *exchange, tn_value run)) {
     uint64_t length = 0;
-    const char *chat_id = tn_chars(tn_get(tn_get(value, "params"), "chatId"), &length);
-    if (exchange == NULL) return;
-    exchange->graph_name = serving_text_copy(tn_get_text(tn_get(value, "query"), "graph", NULL));
+    const char *chat_id = tn_chars(tn_get(tn_get(exchange->request, "params"), "chatId"), &length);
+    exchange->graph_name = serving_text_copy(tn_get_text(tn_get(exchange->request, "query"), "graph", NULL));
     if (chat_id == NULL || !chat_id_is_valid(chat_id, length)) {
         answer_nothing(exchange); /* no chat has this id */
         return;
@@ -43,9 +40,8 @@ static void on_followed(void *user, struct leg *leg, tn_value error) {
             answer_error(exchange, error);
         return;
     }
-    uint64_t request = exchange->request;
-    exchange_free(exchange);
-    (void)leg_add_reader(leg, request, true);
+    exchange_end(exchange);
+    (void)leg_add_reader(leg, exchange->number, true);
 }
 
 /* A run that another protocol has started: its texts are those of a graph with messages. */
@@ -166,9 +162,8 @@ static void resume_run(struct exchange *exchange, tn_value run) {
     } else if (!leg_is_whole(leg)) {
         answer(exchange, 409, "The answer is too long to be sent again; read it when it is complete.");
     } else {
-        uint64_t request = exchange->request;
-        exchange_free(exchange);
-        (void)leg_add_reader(leg, request, true);
+        exchange_end(exchange);
+        (void)leg_add_reader(leg, exchange->number, true);
     }
 }
 
@@ -188,13 +183,9 @@ static void cancel_run(struct exchange *exchange, tn_value run) {
         call_take(exchange, "run/cancel", tn_build("{s:v}", "run_id", tn_get(run, "run_id")), on_cancelled);
 }
 
-void exchange_resume(struct exchanges *exchanges, uint64_t request, tn_value value) {
-    exchange_of_chat(exchanges, request, value, resume_run);
-}
+void exchange_resume(struct exchange *exchange) { exchange_of_chat(exchange, resume_run); }
 
-void exchange_cancel(struct exchanges *exchanges, uint64_t request, tn_value value) {
-    exchange_of_chat(exchanges, request, value, cancel_run);
-}
+void exchange_cancel(struct exchange *exchange) { exchange_of_chat(exchange, cancel_run); }
 
 /* ---- The messages of a chat ---- */
 
@@ -206,17 +197,14 @@ static void TN_ABI on_history(void *user, int32_t status, tn_value value) {
         return;
     }
     tn_value messages = history_messages(tn_get(tn_get(value, "state"), "messages"));
-    tn_value response = tn_build("{s:i, s:V}", "status", 200, "json", messages);
-    if (response != NULL) (void)exchange->all->serving->server->respond(tn.host, exchange->request, response);
-    tn_release(response);
-    exchange_free(exchange);
+    serving_respond_take(&exchange->all->serving, exchange->number,
+                         tn_build("{s:i, s:V}", "status", 200, "json", messages));
+    exchange_end(exchange);
 }
 
-void exchange_history(struct exchanges *exchanges, uint64_t request, tn_value value) {
-    struct exchange *exchange = exchange_new(exchanges, request, value);
+void exchange_history(struct exchange *exchange) {
     uint64_t length = 0;
-    const char *chat_id = tn_chars(tn_get(tn_get(value, "params"), "chatId"), &length);
-    if (exchange == NULL) return;
+    const char *chat_id = tn_chars(tn_get(tn_get(exchange->request, "params"), "chatId"), &length);
     if (chat_id == NULL || !chat_id_is_valid(chat_id, length))
         answer(exchange, 404, "There is no such chat.");
     else

@@ -12,9 +12,8 @@ static void on_started(void *user, struct leg *leg, tn_value error) {
         answer_error(exchange, error);
         return;
     }
-    uint64_t request = exchange->request;
-    exchange_free(exchange);
-    (void)leg_add_reader(leg, request, false);
+    exchange_end(exchange);
+    (void)leg_add_reader(leg, exchange->number, false);
 }
 
 /* The messages that the client has: those of the thread, and the last input. */
@@ -71,32 +70,21 @@ static void start_run(struct exchange *exchange, tn_value state) {
     chat_plan_finish(&plan);
 }
 
-static void TN_ABI on_state(void *user, int32_t status, tn_value value) {
+static void on_thread(void *user, tn_value thread, tn_value state, tn_value error) {
     struct exchange *exchange = user;
-    exchange->call = 0;
-    if (status == TN_OK)
-        start_run(exchange, tn_get(value, "state"));
-    else if (serving_is(tn_get(value, "code"), "NOT_FOUND"))
-        start_run(exchange, NULL); /* it has no checkpoint yet */
-    else
-        answer_error(exchange, value);
-}
-
-static void TN_ABI on_thread(void *user, int32_t status, tn_value value) {
-    struct exchange *exchange = user;
-    exchange->call = 0;
-    if (status == TN_OK) {
-        exchange->thread = tn_retain(value);
-        call_take(exchange, "thread/state", tn_build("{s:s}", "thread_id", exchange->chat_id), on_state);
-    } else if (serving_is(tn_get(value, "code"), "NOT_FOUND")) {
-        start_run(exchange, NULL);
-    } else {
-        answer_error(exchange, value);
+    exchange->reading = NULL;
+    if (error != NULL) {
+        answer_error(exchange, error);
+        return;
     }
+    exchange->thread = tn_retain(thread);
+    start_run(exchange, state);
 }
 
 static void read_thread(struct exchange *exchange) {
-    call_take(exchange, "thread/get", tn_build("{s:s}", "thread_id", exchange->chat_id), on_thread);
+    exchange->reading =
+        serving_thread_read(&exchange->all->serving, exchange->caller, exchange->chat_id, on_thread, exchange);
+    if (exchange->reading == NULL) answer(exchange, 503, "The server is out of memory; try again later.");
 }
 
 /* ---- An answer that is active ---- */
@@ -145,10 +133,9 @@ static void on_graphs(void *user, tn_value graphs, tn_value error) {
         answer(exchange, 400, exchange->chat.reason);
 }
 
-void exchange_post(struct exchanges *exchanges, uint64_t request, tn_value value) {
-    struct exchange *exchange = exchange_new(exchanges, request, value);
-    if (exchange == NULL) return;
-    if (!chat_request_read(&exchange->chat, tn_get(value, "json"), tn_get(value, "query"))) {
+void exchange_post(struct exchange *exchange) {
+    tn_value body = tn_get(exchange->request, "json"), query = tn_get(exchange->request, "query");
+    if (!chat_request_read(&exchange->chat, body, query)) {
         answer(exchange, 400, exchange->chat.reason);
         return;
     }

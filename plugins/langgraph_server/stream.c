@@ -169,7 +169,12 @@ void run_tell(struct run *run, struct exchange *exchange) {
 
 /* ---- Events ---- */
 
-uint64_t run_event_size(tn_value event) { return 200 + serving_json_size(event); }
+/* Events that an earlier version has saved have their data as a value. */
+uint64_t run_event_size(tn_value event) {
+    uint64_t length = 0;
+    tn_value data = tn_get(event, "data");
+    return 200 + (tn_chars(data, &length) != NULL ? length : serving_json_size(data));
+}
 
 static void log_trim(struct run *run) {
     if (run->resumable && run->log_size > UNSAVED_MAX) { /* the store takes nothing: clients get what was made */
@@ -187,7 +192,7 @@ void run_add_event(void *user, const char *name, tn_value data) {
     struct run *run = user;
     char id[24];
     (void)snprintf(id, sizeof id, "%lld", (long long)run_newest(run) + 1);
-    tn_value event = tn_build("{s:s, s:s, s:v}", "id", id, "event", name, "data", data);
+    tn_value event = tn_build("{s:s, s:s, s:V}", "id", id, "event", name, "data", tn_to_json(data));
     if (event == NULL) return;
     run->log_size += run_event_size(event);
     (void)tn_append_take(&run->log, event);

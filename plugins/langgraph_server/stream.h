@@ -41,7 +41,7 @@ struct run {
     struct serving_run *serving; /* NULL: it waits for another one */
     struct events events;
     struct follower *followers;
-    tn_value log; /* [{id, event, data}] */
+    tn_value log; /* [{id, event, data: JSON as a text}] */
     uint64_t log_first, log_size;
     tn_value result;
     bool stateless, cancel_on_disconnect;

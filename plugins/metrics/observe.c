@@ -35,6 +35,17 @@ static void observe_run(struct series_set *set, tn_value span) {
     series_observe(set, FAMILY_RUN_SECONDS, labels, seconds_of(span));
 }
 
+static void observe_step(struct series_set *set, tn_value span) {
+    const char *labels[] = {text_of(span, "graph"), text_of(span, "outcome")};
+    series_add(set, FAMILY_STEPS, labels, 1);
+    series_observe(set, FAMILY_STEP_SECONDS, labels, seconds_of(span));
+}
+
+static void observe_task_span(struct series_set *set, tn_value span) {
+    const char *labels[] = {text_of(span, "name")};
+    series_observe(set, FAMILY_TASK_SECONDS, labels, seconds_of(span));
+}
+
 static void observe_node(struct series_set *set, tn_value span) {
     const char *labels[] = {text_of(span, "graph"), text_of(span, "name"), text_of(span, "outcome")};
     series_add(set, FAMILY_NODES, labels, 1);
@@ -89,8 +100,9 @@ void observe_span(struct series_set *set, tn_value span) {
     static const struct {
         const char *kind;
         void (*observe)(struct series_set *set, tn_value span);
-    } kinds[] = {{"run", observe_run},   {"node", observe_node},       {"model", observe_model},
-                 {"tool", observe_tool}, {"request", observe_request}, {"store", observe_store}};
+    } kinds[] = {{"run", observe_run},         {"step", observe_step},  {"node", observe_node},
+                 {"model", observe_model},     {"tool", observe_tool},  {"task", observe_task_span},
+                 {"request", observe_request}, {"store", observe_store}};
     const char *kind = text_of(span, "kind");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kind, kinds[i].kind) == 0) kinds[i].observe(set, span);

@@ -16,6 +16,7 @@
 #define KIND_INTERNAL 1
 #define KIND_SERVER   2
 #define KIND_CLIENT   3
+#define KIND_CONSUMER 5
 
 static void hash(const char *text, char out[TN_SHA256_TEXT]) {
     struct tn_sha256 state;
@@ -160,6 +161,17 @@ static void put_node(struct writer *out, tn_value span) {
     put_int(out, "tenon.attempt", span, "attempt");
 }
 
+static void put_step(struct writer *out, tn_value span) {
+    put_member(out, "tenon.graph", span, "graph");
+    put_int(out, "tenon.nodes", span, "nodes");
+}
+
+static void put_task(struct writer *out, tn_value span) {
+    put_member(out, "tenon.task.type", span, "name");
+    put_member(out, "tenon.status", span, "outcome");
+    put_int(out, "tenon.attempt", span, "attempt");
+}
+
 static void put_model(struct writer *out, tn_value span) {
     char provider[PROVIDER_MAX];
     const char *model;
@@ -199,10 +211,9 @@ static const struct kind {
     const char *kind, *verb;
     int number;
     void (*put)(struct writer *out, tn_value span);
-} kinds[] = {{"run", "invoke_workflow", KIND_INTERNAL, put_run},
-             {"node", "node", KIND_INTERNAL, put_node},
-             {"model", "chat", KIND_CLIENT, put_model},
-             {"tool", "execute_tool", KIND_INTERNAL, put_tool},
+} kinds[] = {{"run", "invoke_workflow", KIND_INTERNAL, put_run}, {"step", "step", KIND_INTERNAL, put_step},
+             {"node", "node", KIND_INTERNAL, put_node},          {"task", "task", KIND_CONSUMER, put_task},
+             {"model", "chat", KIND_CLIENT, put_model},          {"tool", "execute_tool", KIND_INTERNAL, put_tool},
              {"request", "GET", KIND_SERVER, put_request}};
 
 static const struct kind *kind_of(tn_value span) {

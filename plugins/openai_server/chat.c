@@ -15,11 +15,8 @@ struct chat {
     tn_value graph;                /* of the request */
     struct serving_items *items;
     struct serving_run *run;
-    tn_value waiting;          /* chunks that the client has no room for */
-    bool streams, full, ended; /* streams: the response has begun */
+    struct serving_stream stream; /* with `stream` in the request */
 };
-
-static const tn_server_draft *server_of(const struct chat *chat) { return chat->exchange->openai->serving.server; }
 
 static void chat_free(struct chat *chat) {
     serving_graphs_cancel(chat->lookup);
@@ -29,7 +26,7 @@ static void chat_free(struct chat *chat) {
     chat_events_close(&chat->events);
     openai_request_finish(&chat->request);
     tn_release(chat->graph);
-    tn_release(chat->waiting);
+    serving_stream_close(&chat->stream);
     chat->exchange->object = NULL;
     chat->exchange->on_event = NULL;
     serving_free(chat);
@@ -49,46 +46,15 @@ static void chat_refuse_of(struct chat *chat, tn_value of) {
 
 /* ---- The response ---- */
 
-/* Takes the data. */
-static void send_event(struct chat *chat, tn_value data) {
-    tn_value event = tn_build("{s:V}", "data", data);
-    if (event != NULL && server_of(chat)->event(tn.host, chat->exchange->number, event) == TN_SERVER_FULL)
-        chat->full = true;
-    tn_release(event);
-}
-
-static void send_waiting(struct chat *chat) {
-    while (!chat->full && tn.value->count(chat->waiting) > 0) {
-        send_event(chat, tn_retain(tn.value->at(chat->waiting, 0)));
-        if (tn.value->splice(&chat->waiting, 0, 1, NULL) != TN_OK) break;
-    }
-    if (chat->full || !chat->ended) return;
-    send_event(chat, tn_text("[DONE]"));
-    (void)server_of(chat)->finish(tn.host, chat->exchange->number);
-    chat_free(chat);
-}
-
 static void on_chunk(void *user, tn_value value) {
     struct chat *chat = user;
-    if (!chat->full && tn.value->count(chat->waiting) == 0)
-        send_event(chat, tn_retain(value));
-    else
-        (void)tn_append_take(&chat->waiting, tn_retain(value));
-    if (chat->full) serving_run_pause(chat->run);
-}
-
-static void on_room(struct chat *chat) {
-    struct serving_run *run = chat->run;
-    bool ended = chat->ended;
-    chat->full = false;
-    if (!ended) serving_run_flow(run);
-    send_waiting(chat);
+    serving_stream_send(&chat->stream, value, chat->run);
 }
 
 static void chat_event(struct exchange *exchange, int32_t event) {
     struct chat *chat = exchange->object;
     if (event == TN_SERVER_ROOM) {
-        on_room(chat);
+        serving_stream_room(&chat->stream, chat->run);
     } else if (event == TN_SERVER_CLOSED) {
         if (chat->run != NULL) serving_run_cancel(chat->run);
         chat_free(chat);
@@ -100,11 +66,7 @@ static void chat_event(struct exchange *exchange, int32_t event) {
 static void on_started(void *user, const char *run_id) {
     struct chat *chat = user;
     chat->events.run_id = run_id;
-    if (!chat->request.stream) return;
-    tn_value response = tn_build("{s:i, s:s}", "status", 200, "stream", "events");
-    if (server_of(chat)->respond(tn.host, chat->exchange->number, response) != TN_OK) serving_run_cancel(chat->run);
-    tn_release(response);
-    chat->streams = true;
+    if (chat->request.stream && !serving_stream_begin(&chat->stream)) serving_run_cancel(chat->run);
 }
 
 static void on_run_event(void *user, tn_value event, uint64_t seq, uint64_t missed) {
@@ -115,15 +77,17 @@ static void on_run_event(void *user, tn_value event, uint64_t seq, uint64_t miss
 
 static void on_run_end(void *user, tn_value report) {
     struct chat *chat = user;
-    if (!chat->streams && chat->events.run_id == NULL) { /* it did not start */
+    if (chat->events.run_id == NULL) { /* it did not start */
         chat_refuse_of(chat, tn_get(report, "error"));
         return;
     }
     serving_run_cancel(chat->run); /* if its key was revoked: no client can continue it */
     serving_items_end(chat->items, report);
-    chat->ended = true;
-    if (chat->streams) {
-        send_waiting(chat);
+    if (chat->request.stream) {
+        tn_value done = tn_text("[DONE]");
+        serving_stream_send(&chat->stream, done, NULL);
+        serving_stream_end(&chat->stream);
+        tn_release(done);
         return;
     }
     struct exchange *exchange = chat->exchange;
@@ -248,6 +212,7 @@ void chat_post(struct exchange *exchange) {
         return;
     }
     chat->exchange = exchange;
+    chat->stream = (struct serving_stream){.serving = &exchange->openai->serving, .number = exchange->number};
     exchange->object = chat;
     exchange->on_event = chat_event;
     if (!openai_read_chat(tn_get(exchange->request, "json"), &chat->request, &error)) {

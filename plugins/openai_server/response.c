@@ -108,11 +108,19 @@ static void response_look_full(struct response *response) {
         serving_run_flow(response->run);
 }
 
-static void send_event(struct follower *follower, tn_value event) {
-    tn_value data = tn_retain(event);
-    if (follower->shift > 0)
-        data = tn_set_take(data, "sequence_number", tn_int((int64_t)(follower->position + follower->shift)));
-    tn_value sent = tn_build("{s:v, s:V}", "event", tn_get(event, "type"), "data", data);
+/* With another number. New. */
+static tn_value entry_numbered(tn_value entry, uint64_t number) {
+    uint64_t length = 0;
+    tn_value data = tn_get(entry, "data");
+    const char *json = tn_chars(data, &length);
+    tn_value event = json != NULL ? tn_from_json(json, length) : tn_retain(data);
+    event = tn_set_take(event, "sequence_number", tn_int((int64_t)number));
+    return tn_build("{s:v, s:V}", "event", tn_get(entry, "event"), "data", event);
+}
+
+static void send_entry(struct follower *follower, tn_value entry) {
+    tn_value sent =
+        follower->shift > 0 ? entry_numbered(entry, follower->position + follower->shift) : tn_retain(entry);
     if (sent != NULL &&
         server_of(follower->response)->event(tn.host, follower->exchange->number, sent) == TN_SERVER_FULL)
         follower->full = true;
@@ -139,7 +147,7 @@ static void pump_stream(struct follower *follower) {
         return;
     }
     while (!follower->full && follower->position < response->log_first + count)
-        send_event(follower, tn.value->at(response->log, follower->position - response->log_first));
+        send_entry(follower, tn.value->at(response->log, follower->position - response->log_first));
     if (follower->full || !response->ended) return;
     (void)server_of(response)->finish(tn.host, follower->exchange->number);
     follower_remove(follower);
@@ -187,14 +195,10 @@ static void follower_event(struct exchange *exchange, int32_t event) {
 static uint64_t place_again(const struct response *response, uint64_t count) {
     uint64_t most = 0, place = 0;
     for (uint64_t i = 0, end = tn.value->count(response->log); i < end; i++) {
-        tn_value event = tn.value->at(response->log, i);
-        const char *delta = tn_get_text(event, "delta", "");
-        uint64_t characters = 0;
-        for (; *delta != '\0'; delta++) characters += ((unsigned char)*delta & 0xc0) != 0x80;
-        most += characters > 1 ? characters : 1;
+        tn_value entry = tn.value->at(response->log, i);
+        most += (uint64_t)tn_get_int(entry, "characters", 1);
         if (most > count) break;
-        bool inside = tn_get(event, "output_index") != NULL;
-        if (!inside || serving_is(tn_get(event, "type"), "response.output_item.done")) place = i + 1;
+        if (!serving_true(tn_get(entry, "inside"))) place = i + 1;
     }
     return place;
 }
@@ -238,12 +242,29 @@ bool response_follow(struct response *response, struct exchange *exchange, bool 
 
 /* ---- Events ---- */
 
-/* Roughly what the event needs. */
-static uint64_t event_size(tn_value event) {
+/* Roughly what an entry of the log needs. */
+static uint64_t entry_size(tn_value entry) {
     uint64_t length = 0;
-    const char *delta = tn_chars(tn_get(event, "delta"), &length);
-    if (delta != NULL) return 512 + length;
-    return 512 + serving_json_size(event);
+    tn_value data = tn_get(entry, "data");
+    if (tn_chars(data, &length) == NULL) (void)tn_chars(tn_get(data, "delta"), &length);
+    return 512 + length;
+}
+
+/*
+ * The event as the server sends it, {event, data}. The data are JSON as a text, because its size is needed: that of a
+ * delta is known without it. If another process has sent events of this response, place_again also needs {characters of
+ * the delta, inside an item}. New.
+ */
+static tn_value entry_new(tn_value event, bool again) {
+    tn_value type = tn_get(event, "type");
+    const char *delta = tn_get_text(event, "delta", NULL);
+    tn_value data = delta != NULL ? tn_retain(event) : tn_to_json(event);
+    if (!again) return tn_build("{s:v, s:V}", "event", type, "data", data);
+    uint64_t characters = 0;
+    for (; delta != NULL && *delta != '\0'; delta++) characters += ((unsigned char)*delta & 0xc0) != 0x80;
+    bool inside = tn_get(event, "output_index") != NULL && !serving_is(type, "response.output_item.done");
+    return tn_build("{s:v, s:V, s:I, s:b}", "event", type, "data", data, "characters",
+                    (int64_t)(characters > 1 ? characters : 1), "inside", (int)inside);
 }
 
 static void log_add(struct response *response, int64_t size) {
@@ -255,7 +276,7 @@ static void log_trim(struct response *response) {
     uint64_t count = tn.value->count(response->log), cut = count / 2;
     uint64_t most = response->openai->log_size > LOGS_MAX ? LOG_LEAST : LOG_MAX;
     if (response->log_size <= most || cut == 0) return;
-    for (uint64_t i = 0; i < cut; i++) log_add(response, -(int64_t)event_size(tn.value->at(response->log, i)));
+    for (uint64_t i = 0; i < cut; i++) log_add(response, -(int64_t)entry_size(tn.value->at(response->log, i)));
     if (tn.value->splice(&response->log, 0, cut, NULL) == TN_OK) response->log_first += cut;
 }
 
@@ -272,8 +293,9 @@ static void on_event(void *user, tn_value event) {
         response->log_first++;
         return;
     }
-    log_add(response, (int64_t)event_size(event));
-    (void)tn_append_take(&response->log, tn_retain(event));
+    tn_value entry = entry_new(event, response->again);
+    int64_t size = (int64_t)entry_size(entry);
+    if (tn_append_take(&response->log, entry) == TN_OK) log_add(response, size);
     for (struct follower *follower = response->followers, *next; follower != NULL; follower = next) {
         next = follower->next;
         if (follower->streams) pump_stream(follower);

@@ -30,7 +30,7 @@ struct response {
     struct serving_items *items;
     struct serving_run *run;
     tn_value before; /* messages that another process has sent, or NULL */
-    tn_value log;    /* events */
+    tn_value log;    /* what the server sends: [{event, data}], and more for place_again */
     uint64_t log_first, log_size;
     uint64_t shift_from, shift; /* with `again`: what the last client was sent from this number on; 0: no client yet */
     struct follower *followers;

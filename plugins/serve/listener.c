@@ -22,6 +22,7 @@ void listener_unref(struct listener *listener) {
     if (--listener->references > 0) return;
     if (listener->key != NULL) explicit_bzero(listener->key, strlen(listener->key));
     free(listener->key);
+    addresses_finish(&listener->addresses);
     free(listener->certificate);
     free(listener);
 }
@@ -127,7 +128,18 @@ static struct listener *listener_new(const struct listen_options *options, tn_ht
     return NULL;
 }
 
+static int32_t trust(struct listener *listener, tn_value texts, tn_value *error) {
+    for (uint64_t i = 0; texts != NULL && i < tn.value->count(texts); i++) {
+        const char *text = tn_chars(tn.value->at(texts, i), NULL);
+        if (text == NULL || !addresses_trust(&listener->addresses, text))
+            return serve_fail(error, "INVALID_INPUT", "`trusted` must be IP addresses and networks, found %.100s",
+                              text != NULL ? text : "no text");
+    }
+    return TN_OK;
+}
+
 static int32_t start(struct listener *listener, const struct listen_options *options, tn_value *error) {
+    if (trust(listener, options->trusted, error) != TN_OK) return TN_FAILED;
     if (tn_handles_add(&listeners, listener, &listener->number) != TN_OK)
         return serve_fail(error, "LIMIT", "%d listeners are open; at most %d can be", LISTENERS_MAX, LISTENERS_MAX);
     TAILQ_INSERT_TAIL(&open_listeners, listener, in_open);

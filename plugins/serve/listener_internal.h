@@ -51,6 +51,7 @@ struct listen_options {
     uint16_t port;
     const char *certificate, *key; /* NULL: no TLS */
     struct limits limits;
+    tn_value trusted; /* an array of texts, or NULL */
 };
 
 /* TN_OK, or TN_FAILED and *error: INVALID_INPUT, TLS. */

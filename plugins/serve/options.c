@@ -56,6 +56,7 @@ int32_t options_read(tn_value options, struct listen_options *out, tn_value *err
         return serve_fail(error, "INVALID_INPUT", "`port` must be an integer from 0 to 65535 (0: any free one)");
     out->port = (uint16_t)port;
     if (read_limits(tn_get(options, "limits"), &out->limits, error) != TN_OK) return TN_FAILED;
+    out->trusted = tn_get(options, "trusted");
     if (tls == NULL) return TN_OK;
     out->certificate = tn_get_text(tls, "certificate", NULL);
     out->key = tn_get_text(tls, "key", NULL);

@@ -92,6 +92,7 @@ struct serving_exchanges {
     const struct serving_protocol *protocol;
     void *plugin;
     struct serving_binding *bindings;
+    uint64_t open;                                 /* requests */
     struct serving_exchange *slots[SERVING_SLOTS]; /* by the number of the request */
 };
 
@@ -107,10 +108,10 @@ void serving_respond_take(const struct serving *serving, uint64_t number, tn_val
 
 void *serving_alloc(uint64_t size); /* zeroed; NULL if memory runs out */
 void serving_free(void *memory);
-char *serving_text_copy(const char *text); /* NULL stays NULL; freed with serving_free */
-bool serving_is(tn_value value, const char *text);
-bool serving_true(tn_value value);          /* a bool that is true */
-uint64_t serving_json_size(tn_value value); /* bytes as JSON; 0 for NULL, or if memory runs out */
+char *serving_text_copy(const char *text);         /* NULL stays NULL; freed with serving_free */
+bool serving_is(tn_value value, const char *text); /* a text that is `text`, without a NUL byte */
+bool serving_true(tn_value value);                 /* a bool that is true */
+uint64_t serving_json_size(tn_value value);        /* bytes as JSON; 0 for NULL, or if memory runs out */
 /* Random lower-case hexadecimal digits, NUL-terminated: `digits` of them, even. For ids. */
 void serving_random_hex(char *out, uint32_t digits);
 int64_t serving_now_s(void); /* the wall clock, in seconds */
@@ -173,12 +174,23 @@ struct serving_lookup *serving_graphs(const struct serving *serving, uint64_t ca
 struct serving_lookup *serving_graph_named(const struct serving *serving, uint64_t caller, const char *name,
                                            serving_graphs_handler *handler, void *user);
 void serving_graphs_cancel(struct serving_lookup *lookup);
+/* NOT_FOUND: there is no graph of this name; NULL: `path` says where a client names one of several. New. */
+tn_value serving_graph_missing(const char *name, const char *path);
 
 /*
  * The answer of a run without messages: its member `answer`, `output`, `result`, `response` or `text`; else its only
  * text; else its members as JSON. A new reference; NULL if there is nothing.
  */
 tn_value serving_result_text(const struct serving_graph *graph, tn_value state);
+
+/* ---- Threads ---- */
+
+/* `thread` is that of thread/get, NULL if there is none; `state` is NULL if it has no checkpoint yet. Or an ERROR. */
+typedef void serving_thread_handler(void *user, tn_value thread, tn_value state, tn_value error);
+/* Reads a thread and its state. serving_thread_cancel(reading) until the handler was called. */
+struct serving_reading *serving_thread_read(const struct serving *serving, uint64_t caller, const char *thread_id,
+                                            serving_thread_handler *handler, void *user);
+void serving_thread_cancel(struct serving_reading *reading); /* NULL is allowed */
 
 /* ---- Runs ---- */
 
@@ -211,6 +223,26 @@ void serving_run_flow(struct serving_run *run);
 void serving_run_cancel(struct serving_run *run);
 /* Forgets the run, which continues unless it was cancelled. Nothing is reported afterwards. NULL is allowed. */
 void serving_run_close(struct serving_run *run);
+
+/* ---- The events of a run for one client ---- */
+
+/*
+ * A text/event-stream. While the client has no room, events wait, and the run does. The plugin sets `serving` and
+ * `number`, the request; after serving_stream_close or CLOSED it calls no other function.
+ */
+struct serving_stream {
+    const struct serving *serving;
+    uint64_t number;
+    tn_value waiting; /* data of events */
+    bool begun, full, ended;
+};
+
+bool serving_stream_begin(struct serving_stream *stream); /* false if the request has ended */
+/* Pauses the run, which may be NULL, if the client has no room. */
+void serving_stream_send(struct serving_stream *stream, tn_value data, struct serving_run *run);
+void serving_stream_room(struct serving_stream *stream, struct serving_run *run); /* TN_SERVER_ROOM */
+void serving_stream_end(struct serving_stream *stream);                           /* after the last event */
+void serving_stream_close(struct serving_stream *stream);                         /* frees what waits */
 
 /* ---- The events of a run as items ---- */
 

@@ -62,8 +62,9 @@ uint64_t serving_json_size(tn_value value) {
 }
 
 bool serving_is(tn_value value, const char *text) {
-    const char *chars = tn_chars(value, NULL);
-    return chars != NULL && strcmp(chars, text) == 0;
+    uint64_t length = 0, expected = strlen(text);
+    const char *chars = tn_chars(value, &length);
+    return chars != NULL && length == expected && memcmp(chars, text, expected) == 0;
 }
 
 bool serving_true(tn_value value) {

@@ -31,12 +31,14 @@ static void exchange_begin(struct serving_exchange **at, const struct serving_bi
     exchange->request = tn_retain(request);
     exchange->owner = tn_get_text(tn_get(request, "caller"), "owner", "");
     *at = exchange;
+    exchanges->open++;
     exchanges->protocol->begin(exchanges->plugin, whole(exchange), binding->row);
 }
 
 static void exchange_end(struct serving_exchanges *exchanges, struct serving_exchange **at, tn_value value) {
     struct serving_exchange *exchange = *at;
     *at = exchange->next;
+    exchanges->open--;
     exchanges->protocol->event(whole(exchange), TN_SERVER_CLOSED, value);
     tn_release(exchange->request);
     serving_free(exchange);

@@ -2,6 +2,7 @@
  * serving_graph.c - the graphs that a user may run, and which of their channels receives what a client sends.
  */
 #include "serving.h"
+#include <stdio.h>
 
 static const char messages_name[] = "messages", tools_name[] = "tools";
 
@@ -58,6 +59,15 @@ tn_value serving_graph_find(tn_value graphs, const char *name) {
     for (uint64_t i = 0, count = tn.value->count(graphs); i < count; i++)
         if (serving_is(tn_get(tn.value->at(graphs, i), "name"), name)) return tn.value->at(graphs, i);
     return NULL;
+}
+
+tn_value serving_graph_missing(const char *name, const char *path) {
+    char text[200];
+    if (name != NULL)
+        (void)snprintf(text, sizeof text, "this server has no graph `%.*s`", SERVING_NAME_MAX, name);
+    else
+        (void)snprintf(text, sizeof text, "this server has not exactly one graph: name it, %.100s", path);
+    return tn_build("{s:s, s:V}", "code", "NOT_FOUND", "message", tn_text_lossy(text, strlen(text)));
 }
 
 /* ---- The result ---- */

@@ -1,4 +1,5 @@
-"""live.py ADDRESS PEERS ADMIN PROMETHEUS ADA: runs of the graph `look` (tests/e2e/metrics.sh), and what each side sees of them.
+"""live.py ADDRESS PEERS ADMIN PROMETHEUS ADA README COLLECTOR: runs of the graph `look` (tests/e2e/metrics.sh), and what each side
+sees of them. COLLECTOR is the path before /v1 at which the peers are the collector: "", or that of the host with contents.
 With the packages of opentelemetry-proto, bodies for the collector are read by its JSON parser, which accepts no unknown member.
 """
 import base64
@@ -8,7 +9,8 @@ import re
 import sys
 import time
 
-ADDRESS, PEERS, ADMIN, PROMETHEUS, ADA = sys.argv[1:]
+ADDRESS, PEERS, ADMIN, PROMETHEUS, ADA, README, COLLECTOR = sys.argv[1:]
+SECRET = "sk-provider-4711"  # one that the host knows; the provider and the tool send it, too
 MARKER = "marigold-5521"  # in every message of a user
 REMOTE = "b7ad6b7169203331"
 
@@ -24,7 +26,7 @@ def call(base, method, path, key=None, body=None, headers=None):
 
 
 def say(graph, expected=200, **headers):
-    body = {"model": graph, "messages": [{"role": "user", "content": MARKER}]}
+    body = {"model": graph, "messages": [{"role": "user", "content": f"{MARKER} {SECRET}"}]}
     status, text, response = call(ADDRESS, "POST", "/v1/chat/completions", ADA, body, headers)
     assert status == expected, (status, text)
     return response.getheader("x-request-id")
@@ -32,6 +34,10 @@ def say(graph, expected=200, **headers):
 
 def got(path):
     return [(headers, body) for at, headers, body in json.loads(call(PEERS, "GET", "/got")[1]) if at == path]
+
+
+def collected(kind):
+    return got(f"{COLLECTOR}/v1/{kind}")
 
 
 def wait_for(check):
@@ -49,7 +55,7 @@ def wait_for(check):
 
 def spans():
     found = []
-    for _, body in got("/v1/traces"):
+    for _, body in collected("traces"):
         for resource in body["resourceSpans"]:
             for scope in resource["scopeSpans"]:
                 found += scope["spans"]
@@ -90,11 +96,16 @@ def check_tree(trace, parent):
     (run,) = named(trace, "invoke_workflow look")
     assert parent_of(trace, run) is request
     (agent,) = named(trace, "invoke_agent assist")
-    assert parent_of(trace, agent) is run
+    (step,) = named(trace, "step look")
+    assert parent_of(trace, agent) is step and parent_of(trace, step) is run
+    assert attributes(step)["tenon.step"] == 1 and attributes(step)["tenon.nodes"] == 1 and step["kind"] == 1, step
+    inner = [span for span in trace.values() if span["name"].startswith("step ") and span is not step]
+    assert inner and all(parent_of(trace, span) is agent for span in inner), inner
     models = named(trace, "chat gpt-test")
     assert len(models) == 2 and all(span["kind"] == 3 for span in models), models
     (tool,) = named(trace, "execute_tool fake.look")
     assert parent_of(trace, tool)["name"] == "node tools" and parent_of(trace, models[0])["name"] == "node agent", tool
+    assert all(parent_of(trace, span) in inner for span in trace.values() if span["name"].startswith("node ")), inner
     for span in trace.values():
         assert set(span) <= {"traceId", "spanId", "parentSpanId", "traceState", "name", "kind", "startTimeUnixNano", "endTimeUnixNano", "attributes", "status"}
         outer = parent_of(trace, span)
@@ -119,15 +130,15 @@ def tool_metas(trace_id):
     return [meta for meta in calls if trace_id in meta.get("traceparent", "")]
 
 
-def check_sampled():
+def check_sampled(trace_id="0af7651916cd43dd8448eb211c80319c"):
     """The client's trace: each side names the span that has called it."""
-    trace_id = "0af7651916cd43dd8448eb211c80319c"
     say("look", traceparent=f"00-{trace_id}-{REMOTE}-01", tracestate="vendor=1")
     models, tool = check_tree(trace_of(trace_id, "POST"), REMOTE)
     assert sorted(provider_headers(trace_id)) == sorted(f"00-{trace_id}-{span['spanId']}-01" for span in models)
     (meta,) = tool_metas(trace_id)
     assert meta["traceparent"] == f"00-{trace_id}-{tool['spanId']}-01" and meta["tracestate"] == "vendor=1", meta
-    assert all(headers.get("tracestate") == "vendor=1" for headers, _ in got("/v1/chat/completions"))
+    assert all(headers.get("tracestate") == "vendor=1" for headers, _ in got("/v1/chat/completions") if trace_id in headers["traceparent"])
+    return models, tool
 
 
 def check_begun_here():
@@ -193,6 +204,18 @@ def read_text(text):
     return values
 
 
+def check_readme(text):
+    """The README has what `host/metrics` reports; metrics_test compares the other table."""
+    helps = dict(re.findall("^# HELP (\\S+) (.*)$", text, re.M))
+    served = {(name, kind, helps[name]) for name, kind in re.findall("^# TYPE (\\S+) (.*)$", text, re.M)}
+    with open(README) as file:
+        tables = file.read().split("\n| metric | type | ")[1:]
+    listed = [{tuple(row.replace("`", "").split(" | ")) for row in re.findall(r"^\| (`tenon_.*) \|$", table.split("\n\n")[0], re.M)}
+              for table in tables]
+    families, measured = ({(row[0], row[1], row[-1]) for row in table} for table in listed)
+    assert served - families == measured, (served - families) ^ measured
+
+
 def check_prometheus(looks, errors):
     assert call(ADDRESS, "GET", "/metrics")[0] == 401
     status, text, _ = call(ADDRESS, "GET", "/metrics", ADA)
@@ -200,6 +223,7 @@ def check_prometheus(looks, errors):
     status, text, response = call(ADDRESS, "GET", "/metrics", PROMETHEUS)
     assert status == 200 and response.getheader("content-type").startswith("text/plain; version=0.0.4"), (status, text)
     values = read_text(text)
+    check_readme(text)
     model = 'model="openai:gpt-test",operation="chat"'
     expected = {
         ("tenon_runs_total", 'graph="look",status="done"'): looks, ("tenon_runs_total", 'graph="error",status="failed"'): errors,
@@ -236,10 +260,10 @@ def with_base64(body):
 
 
 def check_bodies():
-    exports = got("/v1/traces") + got("/v1/metrics")
+    exports = collected("traces") + collected("metrics")
     assert all(headers["authorization"] == "Bearer collector-4711" for headers, _ in exports)
     text = json.dumps([body for _, body in exports])
-    for secret in (MARKER, "orchid-7319", ADA, ADMIN, PROMETHEUS, "sk-provider-4711", "collector-4711"):
+    for secret in (MARKER, "orchid-7319", "attic-4409", "lilac-8812", ADA, ADMIN, PROMETHEUS, "sk-provider-4711", "collector-4711"):
         assert secret not in text, secret
     resource = exports[0][1]["resourceSpans"][0]["resource"]
     assert attributes(resource) == {"service.name": "tests", "deployment.environment.name": 'a "test"'}
@@ -249,15 +273,15 @@ def check_bodies():
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
     except ImportError:
         return
-    for _, body in got("/v1/traces"):
+    for _, body in collected("traces"):
         json_format.Parse(json.dumps(with_base64(body)), ExportTraceServiceRequest())
-    for _, body in got("/v1/metrics"):
+    for _, body in collected("metrics"):
         json_format.Parse(json.dumps(body), ExportMetricsServiceRequest())
 
 
 def check_metrics(looks):
     def found():
-        _, body = got("/v1/metrics")[-1]
+        _, body = collected("metrics")[-1]
         metrics = {metric["name"]: metric for metric in body["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]}
         points = metrics.get("gen_ai.client.operation.duration", {"histogram": {"dataPoints": []}})["histogram"]["dataPoints"]
         counts = {attributes(point)["gen_ai.request.model"]: int(point["count"]) for point in points}
@@ -271,11 +295,34 @@ def check_metrics(looks):
     wait_for(found)
 
 
-check_sampled()
-check_begun_here()
-check_not_sampled()
-check_retry()
-check_prometheus(looks=6, errors=1)
-check_metrics(looks=6)
-check_bodies()
+def check_contents():
+    """Messages, arguments and results are in the spans, but no secret that the host knows."""
+    models, tool = check_sampled("4" * 32)
+    first, last = sorted((attributes(span) for span in models), key=lambda model: len(model["gen_ai.input.messages"]))
+    (user,) = [message for message in json.loads(first["gen_ai.input.messages"]) if message["role"] == "user"]
+    assert user["parts"][0]["type"] == "text" and user["parts"][0]["content"].startswith(MARKER), user
+    (asked,) = [part for part in json.loads(first["gen_ai.output.messages"])[0]["parts"] if part["type"] == "tool_call"]
+    assert asked["name"] == "fake.look" and asked["arguments"]["where"] == "attic-4409", asked
+    (answer,) = [part for message in json.loads(last["gen_ai.input.messages"]) for part in message["parts"] if part["type"] == "tool_call_response"]
+    assert "lilac-8812" in json.dumps(answer["response"]), answer
+    (output,) = json.loads(last["gen_ai.output.messages"])
+    assert output == {"role": "assistant", "parts": [{"type": "text", "content": "It is orchid-7319."}]}, output
+    assert json.loads(attributes(tool)["gen_ai.tool.call.arguments"])["where"] == "attic-4409"
+    assert "lilac-8812" in attributes(tool)["gen_ai.tool.call.result"]
+    text = json.dumps([body for _, body in collected("traces")])
+    for secret in (SECRET, ADA, "collector-4711"):
+        at = text.find(secret)
+        assert at < 0, text[max(0, at - 300):at + 300]
+
+
+if COLLECTOR:
+    check_contents()
+else:
+    check_sampled()
+    check_begun_here()
+    check_not_sampled()
+    check_retry()
+    check_prometheus(looks=6, errors=1)
+    check_metrics(looks=6)
+    check_bodies()
 print(len(spans()), "spans")

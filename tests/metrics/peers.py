@@ -9,6 +9,7 @@ import sys
 import threading
 
 folder = sys.argv[1]
+SECRET = "sk-provider-4711"
 got = []
 lock = threading.Lock()
 failures = [0]
@@ -19,7 +20,7 @@ def provide(body):
     if any(message["role"] == "tool" for message in body["messages"]):
         message, reason = {"role": "assistant", "content": "It is orchid-7319."}, "stop"
     else:
-        call = {"id": "c1", "type": "function", "function": {"name": body["tools"][0]["function"]["name"], "arguments": "{}"}}
+        call = {"id": "c1", "type": "function", "function": {"name": body["tools"][0]["function"]["name"], "arguments": json.dumps({"where": "attic-4409", "token": SECRET})}}
         message, reason = {"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls"
     return {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": reason}],
             "usage": {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}}
@@ -40,7 +41,7 @@ def stream(answer):
 def serve_mcp(body):
     results = {"initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "fake", "version": "1"}},
                "tools/list": {"tools": [{"name": "look", "description": "Looks.", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]},
-               "tools/call": {"content": [{"type": "text", "text": "seen"}]}}
+               "tools/call": {"content": [{"type": "text", "text": "lilac-8812, " + SECRET}]}}
     if "id" not in body:
         return None
     answer = {"jsonrpc": "2.0", "id": body["id"]}

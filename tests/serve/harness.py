@@ -12,8 +12,10 @@ DEADLINE = 30  # seconds, for everything that must happen
 
 
 class Server:
-    def __init__(self, tls=None, address="127.0.0.1", **limits):
+    def __init__(self, tls=None, address="127.0.0.1", trusted=None, **limits):
         options = {"address": address, "port": 0, "limits": dict(LIMITS, **limits)}
+        if trusted:
+            options["trusted"] = trusted
         if tls:
             options["tls"] = tls
         self.process = subprocess.Popen([os.environ["TENON_SERVE_TEST"], json.dumps(options)], stdin=subprocess.PIPE,
@@ -23,11 +25,13 @@ class Server:
         self.port = json.loads(line)["port"]
         self.address = address
 
-    def connect(self, receive_buffer=None):
+    def connect(self, receive_buffer=None, source=None):
         client = socket.socket(socket.AF_INET6 if ":" in self.address else socket.AF_INET)
         if receive_buffer:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         client.settimeout(DEADLINE)
+        if source:
+            client.bind((source, 0))
         client.connect((self.address, self.port))
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return client

@@ -167,6 +167,15 @@ def connections():
         for client in clients + more:
             client.close()
         server.wait_for(lambda entry: entry.get("message") == "too many connections of this address")
+    with Server(connections_per_address=1, trusted=["10.0.0.0/8", "127.9.0.0/16"]) as server:  # proxies are not limited
+        clients = [server.connect(source="127.9.0.1") for _ in range(3)] + [server.connect(source="127.8.0.1")]
+        for client in clients:
+            client.sendall(GET % b"/idle")
+            read_head(client)
+        with server.connect(source="127.8.0.1") as over:
+            assert over.recv(1) == b""
+        for client in clients:
+            client.close()
     with Server(connections=5) as server:
         clients = [server.connect() for _ in range(4)]
         for client in clients:

@@ -188,6 +188,21 @@ static void limits_hold(void **state) {
     mem_free(large);
 }
 
+/* Equal keys are found in a time that grows with their number: with its square, this would take hours. */
+static void many_equal_keys(void **state) {
+    (void)state;
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    for (int i = 0; i < 500000; i++) buffer_text(&text, i == 0 ? "{\"k\":1" : ",\"k\":1");
+    buffer_text(&text, "}");
+    tn_value value = NULL;
+    struct error error = ERROR_INIT;
+    assert_int_equal(json_read(text.data, text.length, NULL, &value, &error), TN_INVALID);
+    assert_non_null(strstr(error.message, "found the key \"k\" a second time"));
+    error_finish(&error);
+    buffer_finish(&text);
+}
+
 static void deep_values_are_written_and_read(void **state) {
     (void)state;
     int64_t live = value_live_count();
@@ -366,6 +381,7 @@ int main(void) {
         cmocka_unit_test(kinds_are_kept),
         cmocka_unit_test(styles),
         cmocka_unit_test(limits_hold),
+        cmocka_unit_test(many_equal_keys),
         cmocka_unit_test(deep_values_are_written_and_read),
         cmocka_unit_test(writing_stops_at_the_limit),
         cmocka_unit_test(writing_stops_at_the_depth),

@@ -94,6 +94,34 @@ static void histograms_are_cumulative(void **state) {
     has_line("_count{tool=\"tool\"} 3\n");
 }
 
+static void write_names(struct tn_text_buffer *out, const char *const *names) {
+    for (uint32_t i = 0; names[i] != NULL; i++) (void)tn_text_append_format(out, "%s`%s`", i > 0 ? ", " : "", names[i]);
+}
+
+/* The README has this table; a family that is added, or changes, fails here. */
+static void the_readme_lists_the_families(void **state) {
+    struct tn_text_buffer table = {0};
+    static char readme[64 << 10];
+    (void)state;
+    (void)tn_text_append(&table, "\n| metric | type | labels | in OTLP | what |\n|---|---|---|---|---|\n");
+    for (int i = 0; i < FAMILIES; i++) {
+        (void)tn_text_append_format(&table, "| `%s` | %s | ", families[i].name,
+                                    families[i].bounds != NULL ? "histogram" : "counter");
+        write_names(&table, families[i].labels);
+        (void)tn_text_append_format(&table, " | `%s` | %s |\n", families[i].otlp, families[i].help);
+    }
+    (void)tn_text_append_char(&table, '\n');
+    FILE *file = fopen(TENON_SOURCE_DIR "/plugins/metrics/README.md", "r");
+    assert_non_null(file);
+    size_t length = fread(readme, 1, sizeof readme - 1, file);
+    assert_int_equal(fclose(file), 0);
+    assert_in_range(length, 1, sizeof readme - 2); /* it is complete */
+    bool same = strstr(readme, tn_text_chars(&table)) != NULL;
+    if (!same) fputs(tn_text_chars(&table), stderr); /* fail_msg would cut it */
+    tn_text_free(&table);
+    if (!same) fail_msg("plugins/metrics/README.md must have the table above");
+}
+
 static void providers_have_the_names_of_the_conventions(void **state) {
     static const char *const rows[][3] = {{"openai:gpt-4o", "openai", "gpt-4o"},
                                           {"bedrock:a.b:0", "aws.bedrock", "a.b:0"},
@@ -156,6 +184,29 @@ static void sampling(void **state) {
     assert_null(span_json(RUN(""), 0));
 }
 
+static void steps_and_tasks(void **state) {
+    static const struct {
+        const char *span, *wanted[4];
+    } rows[] = {
+        {"{\"kind\":\"step\",\"name\":\"g\",\"id\":\"s\",\"parent\":\"r\",\"outcome\":\"interrupted\",\"graph\":\"g\","
+         "\"nodes\":3,\"context\":{\"run_id\":\"r\",\"step\":4}}",
+         {"\"name\":\"step g\",\"kind\":1,", "\"tenon.nodes\",\"value\":{\"intValue\":\"3\"}",
+          "\"tenon.step\",\"value\":{\"intValue\":\"4\"}", "\"tenon.graph\",\"value\":{\"stringValue\":\"g\"}"}},
+        {"{\"kind\":\"task\",\"name\":\"report\",\"id\":\"t\",\"outcome\":\"failed\",\"code\":\"BROKEN\",\"attempt\":2,"
+         "\"context\":{\"thread_id\":\"t1\",\"task_id\":\"t1\"}}",
+         {"\"name\":\"task report\",\"kind\":5,", "\"tenon.task.type\",\"value\":{\"stringValue\":\"report\"}",
+          "\"tenon.attempt\",\"value\":{\"intValue\":\"2\"}", "\"status\":{\"code\":2,\"message\":\"BROKEN\"}"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tn_value json = span_json(rows[i].span, 1);
+        for (size_t k = 0; k < 4; k++)
+            if (strstr(tn_chars(json, NULL), rows[i].wanted[k]) == NULL)
+                fail_msg("no %s in %s", rows[i].wanted[k], tn_chars(json, NULL));
+        tn_release(json);
+    }
+}
+
 static void contents(void **state) {
     static const char span[] =
         "{\"kind\":\"model\",\"id\":\"m\",\"name\":\"openai:x\",\"input\":{\"messages\":[\"hi\",{\"type\":\"ai\","
@@ -195,6 +246,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_family_is_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_series_are_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(histograms_are_cumulative, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_readme_lists_the_families, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(steps_and_tasks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(providers_have_the_names_of_the_conventions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(codes_are_codes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sampling, set_up, tear_down),

@@ -298,6 +298,32 @@ static void errors_are_bounded(void **state) {
     schema_unref(schema);
 }
 
+/* A value with a million mistakes must not cost a million messages: nothing is checked any more. */
+static void validation_ends_when_no_error_can_be_reported(void **state) {
+    (void)state;
+    static const char *const schemas[] = {
+        "{\"additionalProperties\": {\"type\": \"string\"}}",
+        "{\"additionalProperties\": {\"anyOf\": [{\"const\": 1}, {\"const\": 2}]}}",
+        "{\"additionalProperties\": {\"$ref\": \"#/$defs/a\"}, \"$defs\": {\"a\": false}}"};
+    struct schema_options options = {.work = 2000};
+    tn_value instance = value_object_reserve(5000);
+    for (int i = 0; i < 5000; i++) {
+        char name[12];
+        (void)snprintf(name, sizeof name, "k%d", i);
+        instance = value_set_take(instance, name, value_int(0));
+    }
+    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
+        struct schema *schema = compile_with(schemas[i], &options);
+        struct schema_errors errors = SCHEMA_ERRORS_INIT;
+        assert_int_equal(schema_validate(schema, instance, &errors), TN_INVALID); /* all of it would be TN_LIMIT */
+        assert_int_equal(errors.count, SCHEMA_ERRORS_MAX);
+        assert_true(errors.more);
+        schema_errors_finish(&errors);
+        schema_unref(schema);
+    }
+    value_unref(instance);
+}
+
 /* The error about a reached limit has room even if the list is full. */
 static void the_last_error_has_room(void **state) {
     (void)state;
@@ -456,6 +482,7 @@ int main(void) {
         cmocka_unit_test(patterns_are_bounded),
         cmocka_unit_test(work_is_bounded),
         cmocka_unit_test(errors_are_bounded),
+        cmocka_unit_test(validation_ends_when_no_error_can_be_reported),
         cmocka_unit_test(the_last_error_has_room),
         cmocka_unit_test(messages_are_bounded),
         cmocka_unit_test(defaults_are_bounded),

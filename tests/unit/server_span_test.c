@@ -26,7 +26,7 @@ static void run_to_end(struct served *served, const char *text, const char *more
     value_unref(id);
 }
 
-static void a_run_and_its_nodes(void **state) {
+static void a_run_its_steps_and_nodes(void **state) {
     struct served served;
     (void)state;
     served_open(&served, METHOD_RUN);
@@ -34,8 +34,8 @@ static void a_run_and_its_nodes(void **state) {
     run_to_end(&served, HELLO,
                "{\"config\":{\"metadata\":{\"traceparent\":"
                "\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\",\"tracestate\":\"a=1\"}}}");
-    while (spans_of(&served) < 2) loop_run_turn(server_loop(served.server));
-    tn_value run = span_of(&served, "run"), node = span_of(&served, "node");
+    while (spans_of(&served) < 3) loop_run_turn(server_loop(served.server));
+    tn_value run = span_of(&served, "run"), step = span_of(&served, "step"), node = span_of(&served, "node");
     assert_non_null(run);
     is_text(run, "name", "hello");
     is_text(run, "outcome", "done");
@@ -43,8 +43,14 @@ static void a_run_and_its_nodes(void **state) {
     is_text(node, "component", "prompt");
     is_text(node, "graph", "hello");
     assert_null(value_get(run, "parent"));
-    assert_true(value_equal(value_get(node, "parent"), value_get(run, "id")));
-    assert_true(value_to_int(value_get(run, "us")) >= value_to_int(value_get(node, "us")));
+    assert_true(value_equal(value_get(node, "parent"), value_get(step, "id")));
+    assert_true(value_equal(value_get(step, "parent"), value_get(run, "id")));
+    assert_true(value_to_int(value_get(step, "us")) >= value_to_int(value_get(node, "us")));
+    assert_true(value_to_int(value_get(run, "us")) >= value_to_int(value_get(step, "us")));
+    is_text(step, "name", "hello");
+    is_text(step, "outcome", "done");
+    assert_int_equal(value_to_int(value_get(step, "nodes")), 1);
+    assert_int_equal(value_to_int(value_get(value_get(step, "context"), "step")), 1);
     tn_value context = value_get(run, "context");
     is_text(context, "traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
     is_text(context, "tracestate", "a=1");
@@ -176,12 +182,59 @@ static void trace_contexts(void **state) {
     assert_in_range(sampled, 200, 300);
 }
 
+/* What a request passes on to the runs that it starts. */
+static void contexts_of_headers(void **state) {
+#define PARENT "\"traceparent\":\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\""
+    static const char *const headers[][2] = {
+        {"{}", NULL},
+        {"{\"tracestate\":\"a=1\"}", NULL}, /* alone it has no meaning */
+        {"{\"traceparent\":\"00-1\",\"tracestate\":\"a=1\"}", NULL},
+        {"{\"traceparent\":7}", NULL},
+        {"{" PARENT ",\"tracestate\":\"a\\u0007\",\"host\":\"x\"}", "{" PARENT "}"},
+        {"{" PARENT ",\"tracestate\":\"a=1\"}", "{" PARENT ",\"tracestate\":\"a=1\"}"}};
+    static const char *const params[][3] = {
+        {"run/start", "{}", "{\"config\":{\"metadata\":{" PARENT "}}}"},
+        {"run/resume", "{\"config\":{\"metadata\":{\"a\":1}}}", "{\"config\":{\"metadata\":{\"a\":1," PARENT "}}}"},
+        {"run/start", "{\"config\":{\"metadata\":{\"traceparent\":\"own\"}}}",
+         "{\"config\":{\"metadata\":{\"traceparent\":\"own\"}}}"},
+        {"run/start", "{\"config\":7}", "{\"config\":7}"}, /* the method refuses it */
+        {"run/start", "{\"config\":{\"metadata\":[]}}", "{\"config\":{\"metadata\":[]}}"},
+        {"run/start", "[]", "[]"},
+        {"run/list", "{}", "{}"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        tn_value given = served_json(headers[i][0]), found = trace_of_headers(given);
+        tn_value expected = headers[i][1] ? served_json(headers[i][1]) : NULL;
+        if (!found != !expected || (found && !value_equal(found, expected))) fail_msg("%s", headers[i][0]);
+        value_unref(given);
+        value_unref(found);
+        value_unref(expected);
+    }
+    tn_value trace = served_json("{" PARENT "}");
+    for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
+        tn_value given = served_json(params[i][1]), expected = served_json(params[i][2]);
+        tn_value without = trace_run_params_take(params[i][0], value_ref(given), NULL);
+        assert_true(value_equal(without, given));
+        given = trace_run_params_take(params[i][0], given, trace);
+        if (!value_equal(given, expected)) fail_msg("%s %s", params[i][0], params[i][1]);
+        value_unref(without);
+        value_unref(given);
+        value_unref(expected);
+    }
+    assert_null(trace_run_params_take("run/start", NULL, trace)); /* a method needs its parameters */
+    value_unref(trace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_and_its_nodes), cmocka_unit_test(a_failure_has_a_code),
-        cmocka_unit_test(a_malformed_context), cmocka_unit_test(nothing_without_a_subscription),
-        cmocka_unit_test(measurements),        cmocka_unit_test(contents_on_request),
+        cmocka_unit_test(a_run_its_steps_and_nodes),
+        cmocka_unit_test(a_failure_has_a_code),
+        cmocka_unit_test(a_malformed_context),
+        cmocka_unit_test(nothing_without_a_subscription),
+        cmocka_unit_test(measurements),
+        cmocka_unit_test(contents_on_request),
         cmocka_unit_test(trace_contexts),
+        cmocka_unit_test(contexts_of_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

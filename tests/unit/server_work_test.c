@@ -5,6 +5,7 @@
  */
 #include "tests/unit/server_state_fixture.h"
 
+#include "host/base/trace.h"
 #include "host/server/server_work.h"
 #include <ftw.h>
 
@@ -151,6 +152,46 @@ static void a_worker_handles_tasks(void **state) {
     value_unref(task);
     value_unref(id);
     works_close(&served);
+}
+
+static tn_value span_of(const struct served *served, const char *kind) {
+    for (size_t i = 0; i < value_count(served->events); i++) {
+        tn_value params = value_get(value_at(served->events, i), "params");
+        if (value_text_is(value_get(params, "kind"), kind)) return params;
+    }
+    fail_msg("there is no span of a %s", kind);
+    return NULL;
+}
+
+/* The span of the Task begins a trace, and is around that of its run. With `sample`, it is marked as sampled. */
+static void a_task_is_traced(const char *sample, const char *flags) {
+    struct served served;
+    works_open(&served, METHOD_ADMIN);
+    watch(&served);
+    value_unref(served_result(&served, "event/subscribe", sample));
+    tn_value id = worker_of(&served, "{}");
+    tn_value task = task_of(&served, "{\"task_type\":\"user_request\",\"payload\":{\"text\":\"you\"}}");
+    await_event(&served, "task/ended", 1);
+    tn_value span = span_of(&served, "task"), run = span_of(&served, "run");
+    is_text(span, "name", "user_request");
+    is_text(span, "outcome", "done");
+    assert_int_equal(value_to_int(value_get(span, "attempt")), 1);
+    assert_true(value_equal(value_get(value_get(span, "context"), "task_id"), task));
+    assert_true(value_equal(value_get(value_get(run, "context"), "thread_id"), task));
+    assert_null(value_get(run, "parent"));
+    char expected[TRACE_PARENT_TEXT];
+    trace_parent_write(value_chars(value_get(span, "id"), NULL), NULL, 1, expected);
+    memcpy(expected + 53, flags, 2);
+    is_text(value_get(run, "context"), "traceparent", expected);
+    value_unref(task);
+    value_unref(id);
+    works_close(&served);
+}
+
+static void tasks_are_traced(void **state) {
+    (void)state;
+    a_task_is_traced("{\"events\":[\"span/ended\"]}", "01");
+    a_task_is_traced("{\"events\":[\"span/ended\"],\"sample\":0}", "00");
 }
 
 static void workers_end_by_themselves(void **state) {
@@ -370,6 +411,7 @@ int main(void) {
         cmocka_unit_test(workers_are_limited),
         cmocka_unit_test(workers_drain_with_the_server),
         cmocka_unit_test(the_end_of_the_server_returns_tasks),
+        cmocka_unit_test(tasks_are_traced),
         cmocka_unit_test(a_request_is_answered),
         cmocka_unit_test(a_question_is_answered),
         cmocka_unit_test(requests_are_refused),

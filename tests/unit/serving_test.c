@@ -37,8 +37,30 @@ static int32_t TN_ABI fake_abort(const tn_host *host, uint64_t request) {
     return TN_OK;
 }
 
-static const tn_server_draft server = {
-    .size = sizeof(tn_server_draft), .route = fake_route, .respond = fake_respond, .abort = fake_abort};
+static int room; /* events that the client has room for */
+static bool finished;
+static char sent[200];
+
+static int32_t TN_ABI fake_event(const tn_host *host, uint64_t request, tn_value event) {
+    size_t length = strlen(sent);
+    (void)host, (void)request;
+    (void)snprintf(sent + length, sizeof sent - length, "%s,", tn_get_text(event, "data", "?"));
+    return --room > 0 ? TN_OK : TN_SERVER_FULL;
+}
+
+static int32_t TN_ABI fake_finish(const tn_host *host, uint64_t request) {
+    (void)host, (void)request;
+    assert_false(finished);
+    finished = true;
+    return TN_OK;
+}
+
+static const tn_server_draft server = {.size = sizeof(tn_server_draft),
+                                       .route = fake_route,
+                                       .respond = fake_respond,
+                                       .event = fake_event,
+                                       .finish = fake_finish,
+                                       .abort = fake_abort};
 static const struct serving serving = {.server = &server};
 
 /* ---- A protocol ---- */
@@ -156,11 +178,108 @@ static void test_without_memory_the_request_is_aborted(void **state) {
     serving_exchanges_close(&exchanges);
 }
 
+static void stream_text(struct serving_stream *stream, const char *text) {
+    tn_value data = tn_text(text);
+    serving_stream_send(stream, data, NULL);
+    tn_release(data);
+}
+
+/* Events wait for room, in their order, and the response is finished after the last one. */
+static void test_stream_waits_for_room(void **state) {
+    struct serving_stream stream = {.serving = &serving, .number = 4};
+    (void)state;
+    assert_true(serving_stream_begin(&stream));
+    assert_string_equal(responded, "4 {\"status\":200,\"stream\":\"events\"}");
+    room = 2;
+    for (const char *text = "abcde"; *text != '\0'; text++) stream_text(&stream, (char[]){*text, '\0'});
+    assert_string_equal(sent, "a,b,");
+    room = 2;
+    serving_stream_room(&stream, NULL);
+    serving_stream_end(&stream);
+    assert_string_equal(sent, "a,b,c,d,");
+    assert_false(finished);
+    room = 2;
+    serving_stream_room(&stream, NULL);
+    assert_string_equal(sent, "a,b,c,d,e,");
+    assert_true(finished);
+    serving_stream_close(&stream);
+    assert_int_equal(blocks, 0);
+}
+
+static void test_texts_are_compared_as_a_whole(void **state) {
+    tn_value texts = json_value("[\"run\", \"run\\u0000x\", \"ru\", 7]");
+    (void)state;
+    assert_true(serving_is(tn.value->at(texts, 0), "run"));
+    for (uint64_t i = 1; i < 4; i++) assert_false(serving_is(tn.value->at(texts, i), "run"));
+    assert_false(serving_is(NULL, "run"));
+    tn_release(texts);
+}
+
+/* ---- Threads ---- */
+
+static tn_host_handler asked; /* the call that is open */
+static void *asked_user;
+static char calls[100];
+
+static int32_t TN_ABI fake_request_as(const tn_host *host, uint64_t caller, const char *method, uint64_t length,
+                                      tn_value params, tn_host_handler handler, void *user, uint64_t *number) {
+    (void)host, (void)length;
+    size_t used = strlen(calls);
+    (void)snprintf(calls + used, sizeof calls - used, "%d %s %s,", (int)caller, method,
+                   tn_get_text(params, "thread_id", ""));
+    asked = handler;
+    asked_user = user;
+    *number = 1;
+    return TN_OK;
+}
+
+static const struct serving methods = {
+    .server = &(const tn_server_draft){.size = sizeof(tn_server_draft), .request_as = fake_request_as}};
+
+static char found[100];
+
+static void on_thread(void *user, tn_value thread, tn_value state, tn_value error) {
+    assert_null(user);
+    (void)snprintf(found, sizeof found, "%s %s %s", tn_get_text(thread, "thread_id", "-"), tn_get_text(state, "a", "-"),
+                   tn_get_text(error, "code", "-"));
+}
+
+static void answer(int32_t status, const char *json) {
+    tn_value value = json_value(json);
+    asked(asked_user, status, value);
+    tn_release(value);
+}
+
+static void test_threads(void **state) {
+    static const struct {
+        const char *thread, *state, *found;
+    } cases[] = {{"{\"thread_id\": \"t\"}", "{\"state\": {\"a\": \"b\"}}", "t b -"},
+                 {"{\"thread_id\": \"t\"}", "{\"code\": \"NOT_FOUND\"}", "t - -"},
+                 {"{\"thread_id\": \"t\"}", "{\"code\": \"STORE_AWAY\"}", "- - STORE_AWAY"},
+                 {"{\"code\": \"NOT_FOUND\"}", NULL, "- - -"},
+                 {"{\"code\": \"LIMIT\"}", NULL, "- - LIMIT"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        calls[0] = found[0] = '\0';
+        assert_non_null(serving_thread_read(&methods, 7, "t", on_thread, NULL));
+        answer(strstr(cases[i].thread, "code") == NULL ? TN_OK : TN_FAILED, cases[i].thread);
+        if (cases[i].state != NULL) {
+            assert_string_equal(calls, "7 thread/get t,7 thread/state t,");
+            answer(strstr(cases[i].state, "code") == NULL ? TN_OK : TN_FAILED, cases[i].state);
+        }
+        assert_string_equal(found, cases[i].found);
+        assert_int_equal(blocks, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_events_reach_their_request, open_server, close_server),
         cmocka_unit_test_setup_teardown(test_refusals_have_no_exchange, open_server, close_server),
         cmocka_unit_test_setup_teardown(test_without_memory_the_request_is_aborted, open_server, close_server),
+        cmocka_unit_test(test_stream_waits_for_room),
+        cmocka_unit_test(test_texts_are_compared_as_a_whole),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, util_setup, NULL);
 }

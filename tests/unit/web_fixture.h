@@ -339,6 +339,8 @@ FIXTURE_UNUSED static void web_shut(void) {
 
 /* ---- Requests ---- */
 
+FIXTURE_UNUSED static const char *web_peer = "127.0.0.1:4711"; /* the address of requests */
+
 /* `headers` is a JSON object, or NULL; `host` is added. `body`: its length; -1: unknown. */
 FIXTURE_UNUSED static uint64_t request_with(const char *method, const char *target, const char *headers, int64_t body) {
     uint64_t number = ++sent_count;
@@ -353,7 +355,7 @@ FIXTURE_UNUSED static uint64_t request_with(const char *method, const char *targ
     head = value_set_take(head, "path", value_text_n(target, path));
     head = value_set_take(head, "query", value_text(target[path] ? target + path + 1 : ""));
     head = value_set_take(head, "headers", all);
-    head = value_set_take(head, "address", value_text("127.0.0.1:4711"));
+    head = value_set_take(head, "address", value_text(web_peer));
     head = value_set_take(head, "secure", value_bool(false));
     head = value_set_take(head, "body", value_int(body));
     http_handler(http_user, number, TN_HTTP_SERVER_REQUEST, head);

@@ -59,7 +59,8 @@ struct diagnostics;
 /* The keys of `serve.limits` for the listener (tenon/http_server.h): name, minimum, maximum, default, documentation. */
 #define CONFIG_LISTEN_LIMITS(LIMIT)                                                                                    \
     LIMIT(connections, 1, 1000000, 16384, "Connections at the same time.")                                             \
-    LIMIT(connections_per_address, 1, 1000000, 4096, "Connections of one address at the same time.")                   \
+    LIMIT(connections_per_address, 1, 1000000, 4096,                                                                   \
+          "Connections of one address at the same time; of trusted proxies, requests of one of their clients.")        \
     LIMIT(headers_bytes, 1024, 1048576, 16384, "Bytes of the request line and the headers.")                           \
     LIMIT(headers_ms, 100, 600000, 10000, "Time from the first byte of a request to the end of its headers.")          \
     LIMIT(idle_ms, 100, 86400000, 60000, "Time in which no byte of a connection moves.")                               \

@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include "host/base/config/config_internal.h"
 #include "host/base/config/config_reader.h"
+#include "host/base/network.h"
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -142,6 +143,11 @@ static bool is_origin(const char *text) {
     return strcmp(text, "*") == 0 || (host && host != text && host[3] && is_host(host + 3));
 }
 
+static bool is_network(const char *text) {
+    struct network network;
+    return network_read(text, strlen(text), &network);
+}
+
 static bool is_any_text(const char *text) { return *text != '\0'; }
 
 void config_read_serve_hosts(struct config_reader *reader, const struct tree_node *node) {
@@ -151,6 +157,11 @@ void config_read_serve_hosts(struct config_reader *reader, const struct tree_nod
 void config_read_serve_origins(struct config_reader *reader, const struct tree_node *node) {
     serve_set_texts(reader, "origins", node, is_origin,
                     "the origin of a web page, for example https://app.example, or \"*\"");
+}
+
+void config_read_serve_trusted_proxies(struct config_reader *reader, const struct tree_node *node) {
+    serve_set_texts(reader, "trusted_proxies", node, is_network,
+                    "an IP address or a network, for example 127.0.0.1, 10.0.0.0/8 or \"::1\"");
 }
 
 void config_read_serve_protocols(struct config_reader *reader, const struct tree_node *node) {

@@ -2,9 +2,11 @@
 #include "host/engine/graph/documents.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
+#include "adl/document/inner_file.h"
 #include "adl/source/source.h"
 #include "adl/value/memory.h"
 #include "host/engine/engine.h"
+#include "host/engine/graph/graph.h"
 #include "host/engine/graph/graphs_internal.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
@@ -90,4 +92,36 @@ struct document *documents_read(struct engine *engine, struct source *source, st
         generation_of(engine->registry) == generation)
         documents_keep(documents, document);
     return document;
+}
+
+static int32_t open_source(struct engine *engine, const char *name, struct source *source, documents_check *check,
+                           struct document **out, struct error *error) {
+    struct diagnostics *found = diagnostics_new();
+    struct document *document = documents_read(engine, source, found);
+    int32_t status = TN_OK;
+    if (check) check(document, found);
+    diagnostics_sort(found);
+    if (diagnostics_errors(found))
+        status = graph_refuse(error, name, found);
+    else
+        *out = document_ref(document);
+    document_unref(document);
+    diagnostics_free(found);
+    return status;
+}
+
+int32_t documents_open(struct engine *engine, const char *name, documents_check *check, struct document **out,
+                       struct error *error) {
+    struct catalog_file file = {NULL, NULL};
+    tn_value text = engine->catalog.read(engine->catalog.read_self, NULL, name, &file, error);
+    struct source *source = text ? inner_file_source(NULL, &file, text, SOURCE_SHOWN) : NULL;
+    int32_t status = TN_NOT_FOUND;
+    if (source)
+        status = open_source(engine, name, source, check, out, error);
+    else if (text)
+        (void)error_set(error, TN_NOT_FOUND, "LIMIT", "it is too large");
+    source_unref(source);
+    value_unref(text);
+    catalog_file_finish(&file);
+    return status;
 }

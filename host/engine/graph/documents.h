@@ -15,6 +15,8 @@
 #ifndef TENON_HOST_ENGINE_GRAPH_DOCUMENTS_H
 #define TENON_HOST_ENGINE_GRAPH_DOCUMENTS_H
 
+#include <stdint.h>
+
 #define DOCUMENTS_MAX      64u         /* documents that are kept; another one replaces the oldest */
 #define DOCUMENTS_TEXT_MAX (64u << 10) /* bytes of a text that is kept */
 
@@ -22,6 +24,7 @@ struct diagnostics;
 struct document;
 struct documents;
 struct engine;
+struct error;
 struct source;
 
 struct documents *documents_new(void);
@@ -32,5 +35,14 @@ void documents_free(struct documents *documents); /* NULL is allowed */
  * is that one. A new reference.
  */
 struct document *documents_read(struct engine *engine, struct source *source, struct diagnostics *found);
+
+typedef void documents_check(const struct document *document, struct diagnostics *found);
+/*
+ * Reads the document that the operator names by its path or as `graph:NAME`, without building it, so that no code of a
+ * plugin runs. `check` (may be NULL) finds further mistakes. TN_NOT_FOUND if it cannot be read, TN_INVALID if it has
+ * mistakes; `error` has the reason. *out is a new reference.
+ */
+int32_t documents_open(struct engine *engine, const char *name, documents_check *check, struct document **out,
+                       struct error *error);
 
 #endif

@@ -23,23 +23,32 @@ static const char *run_mode_name(enum run_mode mode) {
     return "?";
 }
 
+static unsigned mode_of(const char *name, size_t length) {
+    if (length == 3 && memcmp(name, "all", 3) == 0) return RUN_MODE_ALL;
+    for (size_t i = 0; i < MODE_COUNT; i++)
+        if (strlen(mode_names[i].name) == length && memcmp(mode_names[i].name, name, length) == 0)
+            return mode_names[i].mode;
+    return 0;
+}
+
+static void refuse_mode(const char *name, size_t length, struct error *error) {
+    struct nearest nearest;
+    nearest_init(&nearest, name, length);
+    for (size_t i = 0; i < MODE_COUNT; i++)
+        nearest_add_candidate(&nearest, mode_names[i].name, strlen(mode_names[i].name));
+    error_set(error, TN_INVALID, "INVALID_INPUT",
+              "found the stream mode `%.*s`, expected values, updates, messages, custom, tasks, checkpoints, debug or "
+              "all%s",
+              (int)length, name, nearest_hint(&nearest).text);
+}
+
 unsigned run_modes_parse(const char *text, struct error *error) {
     unsigned found = 0;
     do {
         size_t length = strcspn(text, ",");
-        unsigned mode = length == 3 && memcmp(text, "all", 3) == 0 ? RUN_MODE_ALL : 0;
-        struct nearest nearest;
-        nearest_init(&nearest, text, length);
-        for (size_t i = 0; i < MODE_COUNT; i++) {
-            nearest_add_candidate(&nearest, mode_names[i].name, strlen(mode_names[i].name));
-            if (strlen(mode_names[i].name) == length && memcmp(mode_names[i].name, text, length) == 0)
-                mode = mode_names[i].mode;
-        }
+        unsigned mode = mode_of(text, length);
         if (!mode) {
-            error_set(error, TN_INVALID, "INVALID_INPUT",
-                      "found the stream mode `%.*s`, expected values, updates, messages, custom, tasks, checkpoints, "
-                      "debug or all%s",
-                      (int)length, text, nearest_hint(&nearest).text);
+            refuse_mode(text, length, error);
             return 0;
         }
         found |= mode;

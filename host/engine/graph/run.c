@@ -106,6 +106,7 @@ void run_free(struct run *run) {
     loop_undefer(run->loop, &run->work);
     run_clear_activations(run);
     plan_clear(run);
+    if (run->trace) trace_run_free(run);
     run_release_activations(run);
     if (run->triggered.items != run->inline_triggered) mem_free(run->triggered.items);
     mem_free(run->mapped.items);

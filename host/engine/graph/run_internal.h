@@ -118,7 +118,7 @@ struct run {
     struct run *nested, *next_nested; /* outermost run: all runs inside it */
 
     struct durable *durable;    /* NULL if nothing is logged or replayed */
-    int64_t started_us;         /* of this invocation, if spans are wanted; else 0 */
+    struct run_trace *trace;    /* NULL if no span is wanted; run_trace.c */
     int64_t planned_ms, now_ms; /* wall clock of the next step's planning, and of this step; 0 if not yet read */
 
     /* What the run and its nested runs used: in total, and up to the last committed step. NULL if nothing. */
@@ -241,8 +241,14 @@ void trace_activation_start(struct activation *activation);
 void trace_activation_end(struct activation *activation); /* of an attempt */
 /* The context of its call, with the traceparent of what it causes. Takes and returns it. */
 tn_value trace_activation_context_take(struct activation *activation, tn_value context);
+/* Has no effect if the span of the step has begun. */
+void trace_step_start(struct run *run);
+/* Of a run with a `trace`: has no effect if no step has begun. */
+void trace_step_end(struct run *run, const char *outcome);
 void trace_run_start(struct run *run);
+/* Of a run with a `trace`, which it frees. */
 void trace_run_end(struct run *run);
+void trace_run_free(struct run *run);                           /* without a report */
 tn_value trace_id_of_activation(struct activation *activation); /* a new reference; NULL: it reports none */
 
 /* ---- run_usage.c, run_tool_uses.c: see activation.h ---- */

@@ -77,10 +77,11 @@ void run_clear_activations(struct run *run) {
 
 /* Leads a run whose end is written back to RUN_STATE_IDLE. An interrupted run keeps its activations. */
 static void run_end(struct run *run) {
+    if (run->trace) trace_step_end(run, run_status_name(run->status));
     if (run->status != RUN_INTERRUPTED) run_clear_activations(run);
     if (run->status == RUN_CANCELLED || run->stop == RUN_STOP_TIMEOUT) plan_clear(run);
     run_set_state(run, RUN_STATE_IDLE);
-    if (run->started_us) trace_run_end(run);
+    if (run->trace) trace_run_end(run);
     emit_debug(run, run_status_name(run->status), DOCUMENT_NOWHERE, run->error.message);
 }
 
@@ -478,6 +479,7 @@ static bool step_apply(struct run *run) {
 
 /* Returns false if the subscriber is full before the last event. A cancelled run does not wait for its subscriber. */
 static bool step_report(struct run *run, const struct run *root) {
+    if (run->trace) trace_step_end(run, "done");
     if (root->options.modes)
         while (!root->subscriber_full && run_report_next(run)) {
         }
@@ -507,6 +509,7 @@ bool run_drive(struct run *run) {
             if (!step_begin(run)) return run->state == RUN_STATE_IDLE;
             /* fallthrough */
         case RUN_STATE_WAITING:
+            if (root->trace) trace_step_start(run);
             if (!step_dispatch(run, root, &slice)) return false;
             if (!step_apply(run)) return run->state == RUN_STATE_IDLE;
             break;

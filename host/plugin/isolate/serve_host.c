@@ -6,6 +6,7 @@
  */
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
+#include "host/base/trace.h"
 #include "host/plugin/abi/abi_name.h"
 #include "host/plugin/abi/abi_operation.h"
 #include "host/plugin/isolate/serve.h"
@@ -18,6 +19,7 @@ struct served_use {
     int64_t number;
     tn_host_handler handler;
     void *user;
+    tn_value trace;     /* serve_set_trace, when it was made; or NULL */
     tn_value pending;   /* what is not delivered yet: an array of status, value, status, value, … */
     size_t first;       /* index of the first pending status that is not delivered */
     int64_t uncredited; /* events delivered since the last credit */
@@ -37,6 +39,7 @@ static void served_use_free(struct served_use *use) {
     server.use_counts[use->subscription]--;
     loop_undefer(server.loop, &use->work);
     value_unref(use->pending);
+    value_unref(use->trace);
     mem_free(use);
 }
 
@@ -57,11 +60,14 @@ static void served_use_credit(struct served_use *use) {
 static void served_use_deliver(struct served_use *use, int32_t status, tn_value value) {
     tn_host_handler handler = use->handler;
     void *user = use->user;
+    tn_value trace = value_ref(use->trace), before = serve_set_trace(trace);
     if (status == TN_CHUNK)
         served_use_credit(use);
     else
         served_use_free(use);
     handler(user, status, value);
+    (void)serve_set_trace(before);
+    value_unref(trace);
 }
 
 static void served_use_deliver_work(struct loop_work *work) {
@@ -140,6 +146,7 @@ static struct served_use *served_use_new(bool subscription, tn_host_handler hand
                                .number = ++server.last_use,
                                .handler = handler,
                                .user = user,
+                               .trace = value_ref(server.trace),
                                .pending = value_array(),
                                .work = {.run = served_use_deliver_work}};
     server.uses = use;
@@ -172,7 +179,9 @@ static int32_t use_request(const tn_host *self, uint64_t caller, const char *met
         struct served_use *use = served_use_new(false, handler, user);
         *request = (uint64_t)use->number;
         tn_value message = value_set_take(served_use_params(use), "method", value_text(name));
-        if (params) message = value_set_take(message, "params", value_ref(params));
+        tn_value sent = value_ref(params);
+        if (caller) sent = trace_run_params_take(name, sent, server.trace);
+        if (sent) message = value_set_take(message, "params", sent);
         if (caller) message = value_set_take(message, "caller", value_int((int64_t)caller));
         served_use_send_take(use, "host_request", message);
     }

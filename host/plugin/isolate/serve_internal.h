@@ -123,6 +123,7 @@ struct server {
     struct served_route *routes;
     int64_t last_route; /* the highest number of a route */
     uint32_t route_count;
+    tn_value trace;                                /* serve_set_trace; borrowed */
     struct served_request *requests[TASK_BUCKETS]; /* of tenon.server */
 };
 
@@ -221,6 +222,11 @@ int32_t serve_host_request_as(const tn_host *self, uint64_t caller, const char *
                               tn_value params, tn_host_handler handler, void *user, uint64_t *request);
 int32_t serve_host_subscribe_as(const tn_host *self, uint64_t caller, tn_value params, tn_host_handler handler,
                                 void *user, uint64_t *subscription);
+/*
+ * What the plugin does from now on is caused by a request with this trace context, as plugin_clients_set_trace in the
+ * host's process. Borrowed, or NULL; returns the one before. (serve_server.c)
+ */
+tn_value serve_set_trace(tn_value trace);
 /* An event of a request of tenon.server (serve_server.c). */
 void serve_on_server_event(tn_value params);
 void serve_discard_server(void); /* as serve_discard_exchanges */

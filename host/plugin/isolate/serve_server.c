@@ -7,6 +7,7 @@
  */
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
+#include "host/base/trace.h"
 #include "host/plugin/isolate/serve_internal.h"
 #include "host/plugin/registry/plugin.h"
 #include <string.h>
@@ -23,6 +24,7 @@ struct served_request {
     int64_t number;
     tn_server_handler handler;
     void *user;
+    tn_value trace;     /* context of what it causes, or NULL */
     tn_value pending;   /* events not delivered yet: an array of event, value, event, value, … */
     size_t first;       /* index of the first pending event that is not delivered */
     int64_t uncredited; /* parts and messages delivered since the last credit */
@@ -42,6 +44,7 @@ static void request_free(struct served_request *request) {
     *request_link(request->number) = request->next;
     loop_undefer(server.loop, &request->work);
     value_unref(request->pending);
+    value_unref(request->trace);
     mem_free(request);
 }
 
@@ -53,6 +56,19 @@ static enum frame_fit request_send_take(const struct served_request *request, co
 
 /* ---- Delivering ---- */
 
+tn_value serve_set_trace(tn_value trace) {
+    tn_value before = server.trace;
+    server.trace = trace;
+    return before;
+}
+
+/* Only `closed` frees the request, which the handler cannot cause. */
+static void request_call_handler(const struct served_request *request, int32_t event, tn_value value) {
+    tn_value before = serve_set_trace(request->trace);
+    request->handler(request->user, (uint64_t)request->number, event, value);
+    (void)serve_set_trace(before);
+}
+
 static void request_deliver(struct served_request *request, int32_t event, tn_value value) {
     bool counts = event == TN_SERVER_BODY || event == TN_SERVER_MESSAGE;
     if (counts && ++request->uncredited >= PROTOCOL_EVENTS / 4) {
@@ -60,10 +76,9 @@ static void request_deliver(struct served_request *request, int32_t event, tn_va
         serve_notify_take("server_credit", value_set_take(params, "events", value_int(request->uncredited)));
         request->uncredited = 0;
     }
-    request->handler(request->user, (uint64_t)request->number, event, value);
+    request_call_handler(request, event, value);
 }
 
-/* A request is freed only by `closed`, which the handler cannot cause. */
 static void request_deliver_pending(struct loop_work *work) {
     struct served_request *request = CONTAINER_OF(work, struct served_request, work);
     while (!request->off && request->first < value_count(request->pending)) {
@@ -103,15 +118,16 @@ static void request_begin(int64_t number, int64_t route_number, tn_value value) 
     }
     request->handler = route->handler;
     request->user = route->user;
+    request->trace = trace_of_headers(value_get(value, "headers"));
     *request_link(number) = request;
-    request->handler(request->user, (uint64_t)number, TN_SERVER_REQUEST, value);
+    request_call_handler(request, TN_SERVER_REQUEST, value);
 }
 
 static void request_on_taken(struct served_request *request, tn_value value) {
     request->unacked -= value && value_is(value, TN_INT) ? value_to_int(value) : 0;
     if (!request->full || request->unacked > PROTOCOL_EVENTS / 2) return;
     request->full = false;
-    request->handler(request->user, (uint64_t)request->number, TN_SERVER_ROOM, NULL);
+    request_call_handler(request, TN_SERVER_ROOM, NULL);
 }
 
 void serve_on_server_event(tn_value params) {
@@ -132,12 +148,15 @@ void serve_on_server_event(tn_value params) {
     else if (value_text_is(event, "message"))
         request_queue(request, TN_SERVER_MESSAGE, value);
     else if (value_text_is(event, "drain"))
-        request->handler(request->user, (uint64_t)number, TN_SERVER_DRAIN, NULL);
+        request_call_handler(request, TN_SERVER_DRAIN, NULL);
     else if (value_text_is(event, "closed")) {
         tn_server_handler handler = request->handler;
         void *user = request->user;
+        tn_value trace = value_ref(request->trace), before = serve_set_trace(trace);
         request_free(request);
         handler(user, (uint64_t)number, TN_SERVER_CLOSED, value);
+        (void)serve_set_trace(before);
+        value_unref(trace);
     }
 }
 

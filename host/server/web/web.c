@@ -54,6 +54,8 @@ struct web *web_new(struct server *server, const struct web_options *options, st
     web->open_max = (size_t)limit_of(config, "open_requests", CONFIG_OPEN_REQUESTS);
     web->origin.hosts = value_get(config, "hosts");
     web->origin.origins = value_get(config, "origins");
+    web_proxies_init(&web->proxies, value_get(config, "trusted_proxies"));
+    web->client_max = (uint32_t)value_to_int(value_get(web->listen, "connections_per_address"));
     buffer_init(&web->text, SIZE_MAX);
     int32_t status = web_provider_find(web, value_get(config, "use"), error);
     if (status == TN_OK) web->log = web_log_new(value_get(config, "log"), error);
@@ -70,9 +72,11 @@ struct web *web_new(struct server *server, const struct web_options *options, st
 }
 
 static tn_value listen_options(const struct web *web, const char *address, uint16_t port, tn_value tls) {
-    tn_value options = value_set_take(value_object_reserve(4), "address", value_text(address));
+    tn_value options = value_set_take(value_object_reserve(5), "address", value_text(address));
     options = value_set_take(options, "port", value_int(port));
     options = value_set_take(options, "limits", value_ref(web->listen));
+    if (web->proxies.count)
+        options = value_set_take(options, "trusted", value_ref(value_get(web->config, "trusted_proxies")));
     return tls ? value_set_take(options, "tls", value_ref(tls)) : options;
 }
 
@@ -125,6 +129,7 @@ void web_free(struct web *web) {
     web_budget_free(web->budget);
     web_limits_free(web->limits);
     web_routes_finish(&web->routes);
+    web_proxies_finish(&web->proxies);
     web_log_free(web->log);
     if (web->provider.plugin) plugin_unref(web->provider.plugin);
     buffer_finish(&web->text);

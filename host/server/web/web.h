@@ -30,9 +30,10 @@ struct web;
 struct web_options {
     struct access *access; /* borrowed; must outlive the web */
     /*
-     * The section `serve` of tenon.yaml, validated, or NULL. Read here: use (the provider), hosts, origins, log ("-" is
-     * stderr, false nothing, else a file) and limits: {open_requests, connections, connections_per_address,
-     * headers_bytes, headers_ms, idle_ms, body_bytes, write_bytes, message_bytes}. All of them are optional.
+     * The section `serve` of tenon.yaml, validated, or NULL. Read here: use (the provider), hosts, origins,
+     * trusted_proxies, log ("-" is stderr, false nothing, else a file) and limits: {open_requests, connections,
+     * connections_per_address, headers_bytes, headers_ms, idle_ms, body_bytes, write_bytes, message_bytes}. All of them
+     * are optional.
      */
     tn_value config;
 };

@@ -146,6 +146,9 @@ static bool check_room(struct web_request *request) {
     else if (web->open > web->open_max)
         web_refuse_format(request, 503, "LIMIT",
                           "the server has %zu open requests, which is the limit; try again later", web->open_max);
+    else if (request->client && request->client->requests > web->client_max)
+        web_refuse_format(request, 429, "RATE_LIMITED",
+                          "this address has %u open requests, which is the limit; try again later", web->client_max);
     return !request->responded;
 }
 

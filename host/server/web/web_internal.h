@@ -11,6 +11,7 @@
 #include "host/server/web/web_limit.h"
 #include "host/server/web/web_log.h"
 #include "host/server/web/web_origin.h"
+#include "host/server/web/web_proxy.h"
 #include "host/server/web/web_route.h"
 #include <tenon/http_server.h>
 #include <tenon/server.h>
@@ -61,11 +62,12 @@ struct web_request {
     struct buffer body;        /* what has arrived of a body that is given as a whole */
     int64_t length, limit;     /* of the body: as declared (-1: unknown); allowed */
     char id[WEB_ID_TEXT];
-    char *key;                /* name of the key; NULL: none */
-    char *socket_key;         /* that a page has sent as a subprotocol, until it was checked; or NULL */
-    struct access_wait *wait; /* authenticators are asked who it is; NULL: they are not */
-    struct key_use *use;      /* of the key; NULL: none */
-    char *origin;             /* for Access-Control-Allow-Origin; NULL: none */
+    char *key;                 /* name of the key; NULL: none */
+    char *socket_key;          /* that a page has sent as a subprotocol, until it was checked; or NULL */
+    struct access_wait *wait;  /* authenticators are asked who it is; NULL: they are not */
+    struct key_use *use;       /* of the key; NULL: none */
+    struct web_client *client; /* behind a trusted proxy; NULL: the peer is the client */
+    char *origin;              /* for Access-Control-Allow-Origin; NULL: none */
     struct web_request *stream_next,
         **stream_link;           /* event streams, for keep-alive; the link is NULL for other requests */
     struct loop_work later;      /* reports TN_SERVER_DRAIN */
@@ -100,6 +102,8 @@ struct web {
     uint64_t listener;
     struct web_routes routes;
     struct web_origin origin;
+    struct web_proxies proxies;
+    uint32_t client_max; /* open requests of one client of a trusted proxy */
     struct web_log *log;
     struct web_limits *limits;
     struct web_budget *budget;

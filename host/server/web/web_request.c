@@ -59,6 +59,7 @@ static struct web_request *request_new(struct web *web, uint64_t number, tn_valu
     request->web = web;
     request->number = number;
     request->head = value_ref(head);
+    request->client = web_proxies_open(&web->proxies, &request->head);
     request->started_us = loop_clock_us(web->loop);
     request->later.run = request_on_later;
     buffer_init(&request->body, WEB_BODY_MAX + 1);
@@ -95,6 +96,7 @@ static void request_free(struct web_request *request) {
     loop_undefer(web->loop, &request->later);
     access_wait_cancel(request->wait);
     if (request->counted) key_use_end(request->use);
+    web_proxies_close(&web->proxies, request->client);
     web_route_unref(request->route);
     value_unref(request->head);
     value_unref(request->event);

@@ -16,18 +16,14 @@ static tn_value read_header(tn_value *headers, const char *name, bool (*is_valid
     return NULL;
 }
 
-static tn_value causes_of(tn_value parent, tn_value state) {
-    tn_value causes = value_set_take(value_object_reserve(2), "traceparent", value_ref(parent));
-    return state ? value_set_take(causes, "tracestate", value_ref(state)) : causes;
-}
-
 tn_value web_trace_begin_take(struct web_request *request, tn_value headers) {
     const struct trace_sink *sink = loop_trace(request->web->loop);
     char out[TRACE_PARENT_TEXT];
     tn_value parent = read_header(&headers, "traceparent", trace_parent_is_valid);
     tn_value state = read_header(&headers, "tracestate", trace_state_is_valid);
+    if (!parent && state) headers = value_remove_take(headers, value_text("tracestate"));
     if (!sink) {
-        if (parent) request->causes = causes_of(parent, state);
+        request->causes = trace_of_headers(headers);
         return headers;
     }
     tn_value id = value_format("request:%s/%lld", request->id, (long long)request->started_us);
@@ -38,7 +34,7 @@ tn_value web_trace_begin_take(struct web_request *request, tn_value headers) {
     request->trace = value_set_take(value_object_reserve(2), "id", id);
     request->trace = value_set_take(request->trace, "context", context);
     headers = value_set_take(headers, "traceparent", value_text(out));
-    request->causes = causes_of(value_get(headers, "traceparent"), parent ? state : NULL);
+    request->causes = trace_of_headers(headers);
     return headers;
 }
 

@@ -16,8 +16,8 @@
  *               first a letter or a digit. Two users must never have the same
  *   scope       "read", "run" or "admin"
  *   expires_at  seconds since 1970 UTC. From then on the token is refused, and within a second the subscriptions of the
- *               user end with PERMISSION_DENIED, unless another token of the same owner and scope is valid. Runs
- * continue
+ *               user end with PERMISSION_DENIED, unless another token of the same owner and scope is valid. Runs that
+ *               were started continue
  *
  * The host keeps identities until they expire, and asks again about a token after TN_AUTHENTICATOR_FRESH_MS. It keeps
  * a hash of the token, not the token. Refusals are not kept. The code of a refusal:

@@ -5,7 +5,9 @@
  * limits. The server of this interface owns the sockets: it listens, parses HTTP/1.1 strictly, frames WebSocket
  * messages, and encrypts. The bundled `serve` uses libmicrohttpd and wslay.
  *
- * listen: `options` are {address: TEXT, port (0: any free one), tls?: {certificate, key: PEM texts}, limits: {…}}.
+ * listen: `options` are {address: TEXT, port (0: any free one), tls?: {certificate, key: PEM texts}, limits: {…},
+ * trusted?: [TEXT, …]}. `trusted`: addresses and networks ("10.0.0.0/8") of proxies, to whose connections
+ * connections_per_address does not apply.
  * Limits: connections, connections_per_address, headers_bytes (request line and headers), headers_ms (from the first
  * byte of a request to the end of its headers; a server may notice it up to a quarter later), idle_ms (a connection
  * without a request, or a body or a response of which no byte moves), body_bytes (of a body for which `receive` has no

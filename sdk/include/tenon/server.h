@@ -24,14 +24,16 @@
  *              body is refused
  *   websocket? bool: the request may be an upgrade, which `accept` completes
  *   refusals?  bool: the plugin words the host's refusals, see TN_SERVER_REFUSED
- *   origins?   "*": pages of every origin may call it (but without cookies); otherwise the operator's `serve:
- * {origins}` expose?    [names of headers that pages may read] summary?   one sentence, for the list of routes
+ *   origins?   "*": pages of every origin may call it (but without cookies); otherwise those of `serve: {origins}`
+ *   expose?    [names of headers that pages may read]
+ *   summary?   one sentence, for the list of routes
  *
  * A handler receives:
  *   TN_SERVER_REQUEST  {id, method, path, route, params: {name: TEXT}, query: {name: TEXT or [TEXT, …]}, headers:
  *                      {lower-case name: TEXT}, address, secure, origin (of this server, "http://127.0.0.1:8700"),
  *                      caller?: {number, name, owner, scope}, body? bytes, json?}: first, and once. `id` names the
- *                      request in the log. `json` is the body if its type is JSON; malformed JSON was refused with 400.
+ *                      request in the log. `address` is that of the client, with its port; behind a trusted proxy
+ *                      perhaps without. `json` is the body if its type is JSON; malformed JSON was refused with 400.
  *                      `caller` is absent only with the scope "none"
  *                      `body` is absent then. With that scope there is issuers? [TEXT, …]: the OAuth issuers whose
  *                      tokens the host accepts (`serve: {authenticators}`). `headers` do not contain the key

@@ -247,9 +247,9 @@ def check_requests(unit, nginx):
 
 
 def check_stream(unit, nginx):
-    """A token arrives while its run continues; the run ends with the client; both logs have the same id."""
+    """A token arrives while its run continues; the run ends with the client; both logs have the same id and address."""
     body = json.dumps({"model": "held", "stream": True, "messages": [{"role": "user", "content": "tea"}]})
-    client = subprocess.Popen(nginx.curl("-N", "-H", "Authorization: Bearer " + unit.key, "-d", body, "-H", "Content-Type: application/json",
+    client = subprocess.Popen(nginx.curl("-N", "--interface", "127.0.0.5", "-H", "X-Forwarded-For: 192.0.2.1", "-H", "Authorization: Bearer " + unit.key, "-d", body, "-H", "Content-Type: application/json",
                                          "https://%s/v1/chat/completions" % NAME), stdout=subprocess.PIPE, text=True)
     assert any('"content":"first"' in line for line in client.stdout)
     client.kill()
@@ -257,8 +257,9 @@ def check_stream(unit, nginx):
     log = until(lambda: len(found := [line for line in lines("access.jsonl") if line["path"] == "/v1/chat/completions"]) == 2 and found,
                 "the end of the stream")
     assert log[0]["reason"] == "done" and log[1]["reason"] != "done", log
+    assert log[1]["address"] == "127.0.0.5", log
     until(lambda: [line for line in lines(nginx.folder, "tenon.jsonl") if line["id"] == log[1]["id"] and
-                   line["address"] == "127.0.0.1" and line["protocol"] == "HTTP/2.0"], "nginx's line")
+                   line["address"] == "127.0.0.5" and line["protocol"] == "HTTP/2.0"], "nginx's line")
 
 
 def check_websocket(unit, nginx):

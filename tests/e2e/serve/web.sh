@@ -152,10 +152,20 @@ expect_code 0 && expect_in out '{"name":1}'
 serve_stop
 wait_until grep -q STOPPING=1 notified
 
-# ---- TLS; the access log in a file, which SIGHUP opens again ----
+# ---- TLS; the access log in a file, which SIGHUP opens again; proxies that are trusted, and others ----
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -keyout host.key -out host.pem -days 2 2>/dev/null
-settings ', tls: {certificate: host.pem, key: host.key}, log: access.jsonl, graphs: {plan: docs/plan.yaml}, port: 0'
+settings ', tls: {certificate: host.pem, key: host.key}, log: access.jsonl, graphs: {plan: docs/plan.yaml}, port: 0, trusted_proxies: [127.0.0.2, 10.0.0.0/8, "::1"]'
 web_start
+forward() { # FROM CLIENTS: a request that a proxy with the address FROM could have forwarded
+    run curl -sS --cacert host.pem --interface "$1" --resolve "localhost:${web##*:}:127.0.0.1" -H "x-api-key: $bob" -H "X-Forwarded-For: $2" \
+        -H "X-Request-Id: from-$1" "https://localhost:${web##*:}/whoami"
+    expect_in out '"owner":"bob"'
+    wait_until grep -q "from-$1" access.jsonl
+}
+forward 127.0.0.2 '192.0.2.1, 203.0.113.7, 10.1.2.3'
+forward 127.0.0.3 203.0.113.9
+grep -q '"id":"from-127.0.0.2","address":"203.0.113.7",' access.jsonl || fails "the log does not have the client: $(cat access.jsonl)"
+grep -q '"id":"from-127.0.0.3","address":"127.0.0.3:' access.jsonl || fails "a header was believed: $(cat access.jsonl)"
 grep -q "^tenon: https://127.0.0.1:[0-9]* serves plan by test.whoami$" web.err || fails "expected https: $(cat web.err)"
 run curl -sS --cacert host.pem --resolve "localhost:${web##*:}:127.0.0.1" -H "x-api-key: $bob" "https://localhost:${web##*:}/whoami"
 expect_in out '"owner":"bob"'
