@@ -62,8 +62,21 @@ static int32_t check_change(const struct method_call *call, struct error *error)
     return status == TN_OK ? check_document(call, error) : status;
 }
 
-static struct run_schedule_caller run_schedule_caller_of(const struct method_call *call) {
-    return (struct run_schedule_caller){call->owner, client_name(call->client)};
+/* The token of a user without a key ends, and a schedule does not end with it: the operator says for how long it may
+ * stay. */
+static int32_t run_schedule_caller_of(const struct method_call *call, struct run_schedule_caller *caller,
+                                      struct error *error) {
+    const char *key = client_name(call->client);
+    *caller = (struct run_schedule_caller){call->owner, key, 0};
+    if (!call->owner || !strchr(key, ':')) return TN_OK;
+    tn_value limits = value_get(config_serve(host_config(server_host(call->server))), "limits");
+    tn_value days = value_get(limits, "token_schedule_days");
+    if (!days)
+        return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                         "users without a key may not make or change schedules; `token_schedule_days` in `serve: "
+                         "{limits}` of tenon.yaml allows it for a number of days");
+    caller->days = value_to_int(days);
+    return TN_OK;
 }
 
 static void schedule_on_changed(void *user, int32_t status, tn_value result, const struct error *error) {
@@ -72,8 +85,9 @@ static void schedule_on_changed(void *user, int32_t status, tn_value result, con
 }
 
 static int32_t schedule_create_start(const struct method_call *call, struct error *error) {
-    const struct run_schedule_caller caller = run_schedule_caller_of(call);
-    int32_t status = check_change(call, error);
+    struct run_schedule_caller caller;
+    int32_t status = run_schedule_caller_of(call, &caller, error);
+    if (status == TN_OK) status = check_change(call, error);
     if (status != TN_OK) return status;
     struct store *store = host_store(server_host(call->server), error);
     if (!store) return TN_NOT_FOUND;
@@ -82,8 +96,9 @@ static int32_t schedule_create_start(const struct method_call *call, struct erro
 }
 
 static int32_t schedule_update_start(const struct method_call *call, struct error *error) {
-    const struct run_schedule_caller caller = run_schedule_caller_of(call);
-    int32_t status = check_change(call, error);
+    struct run_schedule_caller caller;
+    int32_t status = run_schedule_caller_of(call, &caller, error);
+    if (status == TN_OK) status = check_change(call, error);
     if (status != TN_OK) return status;
     struct store *store = host_store(server_host(call->server), error);
     if (!store) return TN_NOT_FOUND;

@@ -159,6 +159,14 @@ static tn_value note_caller(tn_value record, const struct run_schedule_caller *c
     return without_member(record, "error");
 }
 
+/* What the caller may do ends at some time, and so do the runs that its schedule starts. */
+static bool limit_end(tn_value *record, const struct run_schedule_caller *caller, int64_t now_ms) {
+    int64_t ends, last = now_ms + caller->days * INT64_C(86400000);
+    if (caller->days == 0 || (ends_ms(*record, &ends) && ends <= last)) return false;
+    *record = value_set_take(*record, "ends_at", time_value(last));
+    return true;
+}
+
 static tn_value note_next(tn_value record, const struct schedule *times, int64_t after_ms) {
     int64_t due;
     if (due_after(record, times, after_ms, &due)) return value_set_take(record, "next_ms", value_int(due));
@@ -174,6 +182,7 @@ tn_value run_schedule_make(tn_value before, tn_value given, const struct run_sch
     struct schedule *times = times_of(record, error);
     int32_t status = times ? check_interval(times, now_ms, error) : TN_INVALID;
     if (status == TN_OK) status = check_end(&record, error);
+    if (status == TN_OK) retimes |= limit_end(&record, caller, now_ms);
     if (status == TN_OK) status = check_thread(&record, whose, error);
     if (status == TN_OK && (caller->owner || !before || !value_is(owner, TN_STRING)))
         record = note_caller(record, caller, !before, now_ms);

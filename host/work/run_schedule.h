@@ -33,6 +33,7 @@
 struct run_schedule_caller {
     const char *owner; /* NULL: the operator */
     const char *key;   /* the name of the owner's client */
+    int64_t days;      /* it ends so many days after this change; 0: when it says so */
 };
 
 /* ---- A record: run_schedule.c ---- */

@@ -16,6 +16,7 @@ struct schedule_job {
     bool owned; /* for an owner */
     char owner[OWNER_TEXT];
     char *key, *id; /* NULL: none; the id is complete */
+    int64_t days;   /* of the caller */
     tn_value given; /* or NULL */
 };
 
@@ -28,6 +29,13 @@ static struct schedule_job *job_new(struct store *store, const char *owner, cons
     job->key = key ? mem_text(key) : NULL;
     job->id = id ? owner_confine(owner, id) : NULL;
     job->given = given ? value_ref(given) : NULL;
+    return job;
+}
+
+static struct schedule_job *job_of_caller(struct store *store, const struct run_schedule_caller *caller, const char *id,
+                                          tn_value given) {
+    struct schedule_job *job = job_new(store, caller->owner, caller->key, id, given);
+    job->days = caller->days;
     return job;
 }
 
@@ -49,7 +57,7 @@ static struct request request_of(const struct schedule_job *job, struct session 
 }
 
 static struct run_schedule_caller caller_of(const struct schedule_job *job) {
-    return (struct run_schedule_caller){job->owned ? job->owner : NULL, job->key};
+    return (struct run_schedule_caller){job->owned ? job->owner : NULL, job->key, job->days};
 }
 
 /* {value, version}, a new reference; NOT_FOUND. */
@@ -96,8 +104,7 @@ static int32_t perform_create(struct session *session, void *user, tn_value *res
 
 void run_schedule_create(struct store *store, const struct run_schedule_caller *caller, tn_value given,
                          store_done *done, void *user) {
-    store_perform_take(store, perform_create, job_new(store, caller->owner, caller->key, NULL, given), job_release,
-                       done, user);
+    store_perform_take(store, perform_create, job_of_caller(store, caller, NULL, given), job_release, done, user);
 }
 
 /* ---- One schedule ---- */
@@ -151,8 +158,7 @@ static int32_t perform_update(struct session *session, void *user, tn_value *res
 
 void run_schedule_update(struct store *store, const struct run_schedule_caller *caller, const char *id, tn_value given,
                          store_done *done, void *user) {
-    store_perform_take(store, perform_update, job_new(store, caller->owner, caller->key, id, given), job_release, done,
-                       user);
+    store_perform_take(store, perform_update, job_of_caller(store, caller, id, given), job_release, done, user);
 }
 
 /* [the store's thread] */

@@ -151,6 +151,45 @@ static void test_what_is_refused(void **state) {
     end();
 }
 
+static struct client *user_of_a_token(void) {
+    return client_new(users.served.server, &(struct client_options){.name = "jwt:carl",
+                                                                    .scope = METHOD_RUN,
+                                                                    .owner = "carl",
+                                                                    .notify = served_on_event,
+                                                                    .user = &users.served});
+}
+
+/* A schedule of a user without a key ends after as many days as the operator allows. */
+static void test_users_without_a_key(void **state) {
+    static const char daily[] = "{\"document\":\"graph:hello\",\"cron\":\"@daily\",\"ends_at\":\"2999-01-01\"}";
+    char id[256];
+    int64_t ends = 0;
+    (void)state;
+    begin("memory");
+    struct client *carl = user_of_a_token();
+    tn_value outcome = outcome_as(&users, carl, "schedule/create", daily), error = value_get(outcome, "error");
+    assert_true(value_text_is(value_get(error, "code"), "PERMISSION_DENIED"));
+    assert_non_null(strstr(value_chars(value_get(error, "message"), NULL), "token_schedule_days"));
+    value_unref(outcome);
+    client_free(carl);
+    end();
+
+    users_open_with(&users, "memory", "[], limits: {token_schedule_days: 2}", "");
+    loop_fake_clock(the_loop());
+    users_write("hello", HELLO);
+    carl = user_of_a_token();
+    make(carl, daily, id);
+    tn_value schedule = get(carl, id);
+    assert_true(time_text_read_ms(value_chars(value_get(schedule, "ends_at"), NULL), &ends));
+    assert_in_range(ends - loop_wall_ms(the_loop()), DAY_MS, 2 * DAY_MS);
+    value_unref(schedule);
+    start();
+    run_for(5 * DAY_MS);
+    assert_int_equal(runs_of(carl), 2);
+    client_free(carl);
+    end();
+}
+
 static void test_changes(void **state) {
     char id[256], params[300];
     (void)state;
@@ -410,6 +449,7 @@ static void test_two_hosts_claim_a_due_time_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_users_without_a_key),
         cmocka_unit_test(test_changes),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_due_times_start_runs),

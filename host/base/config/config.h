@@ -70,14 +70,18 @@ struct diagnostics;
 #define CONFIG_OPEN_REQUESTS 16384
 /*
  * All with whole numbers; those of keys as host/data/access/access_keys.h has them: a key of the store can have others.
- * Default 0: no limit. `cost_per_day` is a number.
+ * Default 0: no limit, except of token_schedule_days. `cost_per_day` is a number.
  */
 #define CONFIG_SERVE_LIMITS(LIMIT)                                                                                     \
     CONFIG_LISTEN_LIMITS(LIMIT)                                                                                        \
     LIMIT(open_requests, 1, 1000000, CONFIG_OPEN_REQUESTS, "Requests and streams at the same time.")                   \
     LIMIT(requests_per_minute, 1, 1000000, 0, "Requests of one key in a minute.")                                      \
     LIMIT(runs, 1, 10000, 0, "Runs of one key at the same time.")                                                      \
-    LIMIT(tokens_per_day, 1, 1000000000000, 0, "Tokens of models of one key in a day (UTC).")
+    LIMIT(tokens_per_day, 1, 1000000000000, 0, "Tokens of models of one key in a day (UTC).")                          \
+    LIMIT(token_schedule_days, 1, 3650, 0,                                                                             \
+          "Days for which a schedule may start runs after a user without a key has made or changed it. By default, "   \
+          "users "                                                                                                     \
+          "whom a plugin of `authenticators` knows make none, because their tokens end and a schedule stays.")
 
 /* A row of config_keys.def. */
 struct config_key {

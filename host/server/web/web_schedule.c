@@ -2,8 +2,8 @@
  * web_schedule.c - whether the key that has made a schedule may start a run now, without a request: it must still be
  * valid and have the scope `run`, and the run counts for its limits, as one that it starts by a request.
  *
- * Users whom an authenticator knows have no key here, and their tokens end long before their schedules: for them, only
- * the limits of `serve: {limits}` are checked.
+ * Users whom an authenticator knows have no key here. Their schedules end after `token_schedule_days` of `serve:
+ * {limits}` (methods_schedule.c), and without this limit they start nothing.
  */
 #include "host/plugin/call/owner.h"
 #include "host/server/server.h"
@@ -20,6 +20,9 @@ static int32_t starter_check(void *user, const char *key, const char *owner, str
     if (!valid && !is_user_of_plugin(key))
         return error_set(error, TN_FAILED, "PERMISSION_DENIED",
                          "the key `%s`, which has made the schedule, was revoked, or has expired", key);
+    if (!found && !value_get(value_get(web->config, "limits"), "token_schedule_days"))
+        return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                         "`%s` has no key, and `serve: {limits}` has no `token_schedule_days`", key);
     tn_value limits = found ? found->limits : value_get(web->config, "limits");
     return key_use_check(web_limits_use(web->limits, key), limits, method_find("run/start"), error);
 }
