@@ -52,12 +52,11 @@ static void add_entry(struct chunks *chunks, struct step_entry entry, uint64_t b
 /* The id of the part that a chunk is about; NULL: it is a part on its own. */
 static const char *id_of(tn_value chunk) { return tn_get_text(chunk, "toolCallId", tn_get_text(chunk, "id", NULL)); }
 
-static bool is_delta(const char *type) {
+/* "text-delta", but no "data-delta", which a node can emit. */
+static bool ends_with(const char *type, const char *end) {
     size_t length = strlen(type);
-    return length > 6 && strcmp(type + length - 6, "-delta") == 0;
+    return length > 6 && strncmp(type, "data-", 5) != 0 && strcmp(type + length - 6, end) == 0;
 }
-
-static bool is_data(const char *type) { return strncmp(type, "data-", 5) == 0; }
 
 /* The text belongs to the part that was started last with this id. */
 static void add_delta(struct chunks *chunks, tn_value chunk, const char *id) {
@@ -67,7 +66,8 @@ static void add_delta(struct chunks *chunks, tn_value chunk, const char *id) {
     if (text == NULL) text = tn_chars(tn_get(chunk, "inputTextDelta"), &length);
     while (i > 0) {
         const char *other = id_of(step->entries[i - 1].chunk);
-        if (other != NULL && id != NULL && strcmp(other, id) == 0) break;
+        bool starts = ends_with(tn_get_text(step->entries[i - 1].chunk, "type", ""), "-start");
+        if (starts && other != NULL && id != NULL && strcmp(other, id) == 0) break;
         i--;
     }
     step->bytes += length;
@@ -86,7 +86,7 @@ void step_note(struct chunks *chunks, tn_value chunk) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(type, others[i]) == 0) return;
     if (!chunks->step.whole || serving_true(tn_get(chunk, "transient"))) return;
-    if (is_delta(type) && !is_data(type))
+    if (ends_with(type, "-delta"))
         add_delta(chunks, chunk, id_of(chunk));
     else
         add_entry(chunks,

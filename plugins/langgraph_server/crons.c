@@ -83,11 +83,12 @@ static tn_value schedule_params(const struct exchange *exchange) {
     tn_value body = exchange->body, input = tn_get(body, "input"), ends = tn_get(body, "end_time");
     tn_value zone = tn_get(body, "timezone"), enabled = tn_get(body, "enabled");
     bool keeps = exchange->thread[0] == '\0' && serving_is(tn_get(body, "on_run_completed"), "keep");
-    tn_value params = tn_build("{s:s, s:V, s:V, s:V, s:b, s:v, s:{s:V}}", "document", exchange->graph.document, "input",
-                               tn.value->kind(input) == TN_OBJECT ? state_in(input) : tn_build("{}"), "config",
-                               run_config(body, exchange->assistant, exchange->thread, exchange->thread[0] != '\0'),
-                               "modes", modes_of_run(modes_read(tn_get(body, "stream_mode"))), "new_thread", keeps,
-                               "cron", tn_get(body, "schedule"), "metadata", CRON_MEMBER, cron_made(exchange));
+    tn_value params =
+        tn_build("{s:s, s:V, s:V, s:V, s:b, s:v, s:{s:V}}", "document", exchange->graph.document, "input",
+                 tn.value->kind(input) == TN_OBJECT ? state_in(input) : tn_build("{}"), "config",
+                 run_config(body, exchange->assistant, exchange->thread, exchange->thread[0] != '\0'), "modes",
+                 modes_of_run(modes_read(tn_get(body, "stream_mode")), serving_true(tn_get(body, "stream_subgraphs"))),
+                 "new_thread", keeps, "cron", tn_get(body, "schedule"), "metadata", CRON_MEMBER, cron_made(exchange));
     if (params != NULL && zone != NULL) params = tn_set_take(params, "timezone", tn_retain(zone));
     if (params != NULL && ends != NULL) params = tn_set_take(params, "ends_at", tn_retain(ends));
     if (params != NULL && is_set(enabled)) params = tn_set_take(params, "enabled", tn_retain(enabled));

@@ -180,6 +180,17 @@ static void send_stream_event(struct events *events, const char *name, tn_value 
                   "run_id", events->run_id, "tags", "metadata", about, "data", member, data));
 }
 
+/* messages/partial has the whole text: of a long one, only when it has grown enough that all of them stay linear. */
+static bool shows_partial(struct events *events, const char *key, tn_value message, bool begun) {
+    uint64_t length = 0;
+    (void)tn_chars(tn_get(message, "content"), &length);
+    uint64_t shown = begun ? 0 : (uint64_t)tn_get_int(events->shown, key, 0);
+    if (length > PARTIAL_WHOLE && length - shown < length / PARTIAL_PART) return false;
+    if (events->shown == NULL) events->shown = tn_build("{}");
+    events->shown = tn_set_take(events->shown, key, tn_int((int64_t)length));
+    return true;
+}
+
 static void take_delta(struct events *events, tn_value event) {
     char key[200];
     bool begun;
@@ -200,7 +211,8 @@ static void take_delta(struct events *events, tn_value event) {
     if ((events->modes & MODE_MESSAGES) != 0 && begun)
         send(events, "messages/metadata", event,
              tn_build("{s:{s:V}}", tn_get_text(message, "id", ""), "metadata", metadata(events, event)));
-    if ((events->modes & MODE_MESSAGES) != 0) send(events, "messages/partial", event, tn_build("[v]", message));
+    if ((events->modes & MODE_MESSAGES) != 0 && shows_partial(events, key, message, begun))
+        send(events, "messages/partial", event, tn_build("[v]", message));
     if ((events->modes & MODE_TUPLE) != 0)
         send(events, "messages", event, tn_build("[vV]", chunk, metadata(events, event)));
     if ((events->modes & MODE_EVENTS) != 0) send_stream_event(events, "on_chat_model_stream", event, "chunk", chunk);
@@ -358,6 +370,7 @@ void events_end(struct events *events, tn_value report) {
 
 void events_close(struct events *events) {
     tn_release(events->open);
+    tn_release(events->shown);
     tn_release(events->seen);
     tn_release(events->inside);
     tn_release(events->tasks);

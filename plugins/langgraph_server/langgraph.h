@@ -38,6 +38,9 @@
 #define STREAM_TTL  86400       /* seconds that the saved events of a run are kept */
 #define ID_MAX      64u         /* bytes of the id of a thread, with its NUL */
 #define UUID_TEXT   37u
+/* A text in messages/partial that is longer than PARTIAL_WHOLE comes when it has grown by 1/PARTIAL_PART. */
+#define PARTIAL_WHOLE 16384u
+#define PARTIAL_PART  32u
 
 /* ---- message.c ---- */
 
@@ -97,6 +100,7 @@ struct events {
     void (*send)(void *user, const char *event, tn_value data);
     void *user;
     tn_value open;   /* {NODE: the message that a model streams} */
+    tn_value shown;  /* {NODE: bytes of its text in the last messages/partial} */
     tn_value seen;   /* {id of a message: true} */
     tn_value inside; /* {the nodes around a nested run: true} that has reported messages */
     tn_value tasks;  /* {nodes of a path: the task that runs there}, with sub-graphs */

@@ -90,6 +90,32 @@ static void test_missed(void **state) {
     assert_int_equal(blocks, before);
 }
 
+static void count_event(void *user, const char *name, tn_value data) {
+    uint64_t *bytes = user, length = 0;
+    if (strcmp(name, "messages/partial") != 0) return;
+    tn_value json = tn_to_json(data);
+    (void)tn_chars(json, &length);
+    *bytes += length;
+    tn_release(json);
+}
+
+/* All events of a long text together are of its order, although messages/partial has the text so far. */
+static void test_long_text(void **state) {
+    (void)state;
+    uint64_t bytes = 0;
+    char json[1200], piece[1025];
+    struct events events = {
+        .modes = MODE_MESSAGES, .run_id = "r", .thread_id = "t", .graph = "g", .send = count_event, .user = &bytes};
+    memset(piece, 'x', 1024);
+    piece[1024] = '\0';
+    (void)snprintf(json, sizeof json,
+                   "{\"type\":\"messages\",\"step\":1,\"node\":\"a\",\"delta\":{\"content\":\"%s\"}}", piece);
+    for (int i = 0; i < 250; i++) take_json(&events, json);
+    assert_true(bytes > 250 * 1024);
+    assert_true(bytes < UINT64_C(40) * 250 * 1024);
+    events_close(&events);
+}
+
 static void test_modes(void **state) {
     (void)state;
     struct tn_text_buffer text = TN_TEXT_BUFFER(1 << 20);
@@ -169,7 +195,7 @@ static void test_ids(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_recorded_runs), cmocka_unit_test(test_missed),
-                                       cmocka_unit_test(test_modes), cmocka_unit_test(test_messages_in),
-                                       cmocka_unit_test(test_ids)};
+                                       cmocka_unit_test(test_long_text),     cmocka_unit_test(test_modes),
+                                       cmocka_unit_test(test_messages_in),   cmocka_unit_test(test_ids)};
     return cmocka_run_group_tests(tests, util_setup, NULL);
 }
