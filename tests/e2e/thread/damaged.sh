@@ -20,6 +20,6 @@ run tenon artifact write count.yaml --metadata '{"project": "pizza"}'
 expect_code 0
 python3 -c 'import sqlite3; sqlite3.connect("kept.db").execute("VACUUM INTO '"'good.db'"'")'
 
-run env DAMAGE_OPTIONS="" python3 "$SOURCE/tests/e2e/damage.py" "${DAMAGE_NUMBER:-32}"
+run env DAMAGE_OPTIONS="" python3 "$SOURCE/tests/e2e/damage.py" "${DAMAGE_NUMBER:-18}"
 cat "$work/out"
 expect_code 0
