@@ -168,7 +168,7 @@ printf 'store: {use: sqlite, path: ./kept-4.db}\nloops: 2\nplugins: {config: {te
 host_start
 client looks.py
 expect_code 0 && expect_out "{'done'} 2 []"
-host_stop
+serve_stop
 printf 'store: {use: sqlite, path: ./kept-4.db}\nloops: 3\n' >tenon.yaml
 
 # ---- A killed host: its threads continue in the next one ----
