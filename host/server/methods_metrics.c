@@ -17,6 +17,8 @@
 static double runs_active(struct server *server) { return (double)server_runs_active(server_runs_of(server)); }
 static double workers_active(struct server *server) { return (double)server_workers_active(server_workers_of(server)); }
 
+static double tasks_active(struct server *server) { return (double)server_workers_tasks(server_workers_of(server)); }
+
 static double clients(struct server *server) {
     double count = 0;
     for (const struct client *client = *server_clients(server); client; client = client_next(client)) count++;
@@ -69,6 +71,7 @@ static const struct {
     {"clients", false, "Connections, plugins and keys that use the method table.", clients},
     {"runs_active", false, "Runs of clients that are active.", runs_active},
     {"workers_active", false, "Workers that claim Tasks.", workers_active},
+    {"tasks_active", false, "Tasks that workers of this host handle now.", tasks_active},
     {"calls_open", false, "Calls of components that have not ended, in the host's process.", calls_open},
 };
 

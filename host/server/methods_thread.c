@@ -177,6 +177,14 @@ static int32_t thread_fork_method(const struct method_call *call, struct error *
     return TN_OK;
 }
 
+static int32_t thread_truncate_method(const struct method_call *call, struct error *error) {
+    struct store *store = thread_store_of(call, error);
+    if (!store) return TN_NOT_FOUND;
+    thread_truncate(store, thread_id_of(call), method_int(call, "seq", THREAD_HEAD), !method_flag(call, "history"),
+                    method_request_done_empty, method_request_new(call));
+    return TN_OK;
+}
+
 /* The interrupts are read on the store's thread, where the rights of a component cannot be judged. */
 static int32_t thread_answer_method(const struct method_call *call, struct error *error) {
     if (client_is_plugin(call->client))
@@ -259,10 +267,17 @@ static int32_t thread_collect_method(const struct method_call *call, struct erro
 }
 
 const struct method_handler thread_methods[] = {
-    {"thread/list", thread_list_method},       {"thread/get", thread_get_method},
-    {"thread/history", thread_history_method}, {"thread/state", thread_state_method},
-    {"thread/fork", thread_fork_method},       {"thread/answer", thread_answer_method},
-    {"thread/update", thread_update_method},   {"thread/delete", thread_delete_method},
-    {"thread/export", thread_export_method},   {"thread/import", thread_import_method},
-    {"thread/collect", thread_collect_method}, {NULL, NULL},
+    {"thread/list", thread_list_method},
+    {"thread/get", thread_get_method},
+    {"thread/history", thread_history_method},
+    {"thread/state", thread_state_method},
+    {"thread/fork", thread_fork_method},
+    {"thread/answer", thread_answer_method},
+    {"thread/update", thread_update_method},
+    {"thread/delete", thread_delete_method},
+    {"thread/export", thread_export_method},
+    {"thread/import", thread_import_method},
+    {"thread/collect", thread_collect_method},
+    {"thread/truncate", thread_truncate_method},
+    {NULL, NULL},
 };

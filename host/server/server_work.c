@@ -131,6 +131,14 @@ static struct task_worker_counts count_type(const struct server_worker *worker, 
     return sum;
 }
 
+size_t server_workers_tasks(const struct server_workers *workers) {
+    size_t tasks = 0;
+    for (const struct server_worker *worker = workers->newest; worker; worker = worker->older)
+        for (size_t i = 0; worker->worker && i < work_types_count(worker->types); i++)
+            tasks += count_type(worker, i).running;
+    return tasks;
+}
+
 static const char *find_fault(const struct server_worker *worker) {
     const char *fault = task_worker_fault(worker->worker);
     for (uint32_t i = 0; !fault && i < worker->part_count; i++) fault = work_part_fault(worker->parts[i]);

@@ -38,6 +38,7 @@ struct server_workers *server_workers_new(struct server *server);
 /* From now on no worker starts (CANCELLED), and those that work drain. */
 void server_workers_drain(struct server_workers *workers);
 size_t server_workers_active(const struct server_workers *workers); /* workers that have not ended */
+size_t server_workers_tasks(const struct server_workers *workers);  /* Tasks that they handle now */
 /* Cancels the workers, runs the loop until their Tasks have returned to the queue, and forgets them. */
 void server_workers_end(struct server_workers *workers);
 void server_workers_free(struct server_workers *workers);

@@ -239,22 +239,7 @@ static const struct serving_protocol protocol = {.size = sizeof(struct exchange)
 
 /* Without `push: {allow}` there are no notifications. */
 static void read_push(struct a2a *a2a, tn_value config) {
-    tn_value allow = tn_get(tn_get(config, "push"), "allow"), kept = NULL;
-    struct tn_text_buffer text = TN_TEXT_BUFFER(1024);
-    for (uint64_t i = 0, count = tn.value->count(allow); i < count; i++) {
-        const char *origin = tn_chars(tn.value->at(allow, i), NULL);
-        if (origin != NULL && push_origin_is_valid(origin)) {
-            (void)tn_append_take(&kept, tn_retain(tn.value->at(allow, i)));
-            continue;
-        }
-        tn_text_clear(&text, 1024);
-        (void)tn_text_append_format(&text,
-                                    "tenon.a2a_server: push.allow has %.200s, which is ignored; expected an address "
-                                    "without a path: https://example.com, https://*.example.com, http://localhost:8080",
-                                    origin != NULL ? origin : "what is not a text");
-        tn_log(TN_LOG_ERROR, tn_text_chars(&text));
-    }
-    tn_text_free(&text);
+    tn_value kept = serving_origins_read(tn_get(tn_get(config, "push"), "allow"), "tenon.a2a_server: push.allow");
     a2a->push_allow = kept;
     if (kept != NULL) a2a->http = tn_easy_interface(tn.host, TN_HTTP_1, sizeof(tn_http_1));
     if (kept != NULL && a2a->http == NULL)

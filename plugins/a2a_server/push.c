@@ -6,9 +6,6 @@
 #include "push.h"
 #include "task.h"
 
-#define TIMEOUTS "{\"connect_ms\": 10000, \"idle_ms\": 10000, \"total_ms\": 30000}"
-#define RETRIES  "{\"max_attempts\": 3, \"initial_ms\": 500, \"max_ms\": 5000}"
-
 static void pump(struct push *push);
 
 /* ---- Requests that are open ---- */
@@ -145,10 +142,8 @@ static void pump(struct push *push) {
     struct push **place = NULL;
     if (push->exchange == 0 && tn.value->count(push->queue) > 0) place = free_place(a2a, push->task->owner);
     if (place == NULL) return;
-    tn_value request = tn_build("{s:v, s:s, s:V, s:v, s:V, s:V, s:i, s:i}", "url", tn_get(push->config, "url"),
-                                "method", "POST", "headers", headers_of(push), "body", tn.value->at(push->queue, 0),
-                                "timeout", tn_from_json(TIMEOUTS, strlen(TIMEOUTS)), "retry",
-                                tn_from_json(RETRIES, strlen(RETRIES)), "redirects", 0, "max_bytes", 65536);
+    tn_value request =
+        serving_post(tn_get_text(push->config, "url", ""), headers_of(push), tn.value->at(push->queue, 0));
     take_first(push);
     if (request != NULL && a2a->http->send(tn.host, request, on_http, push, &push->exchange) == TN_OK)
         *place = push;

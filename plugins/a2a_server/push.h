@@ -1,7 +1,6 @@
 /*
  * push.h - push notifications: what changes in a task is sent to addresses that its user has named.
  *
- *     push_url.c      which addresses the operator allows
  *     push.c          the addresses of a task, and the requests to them
  *     push_config.c   configurations as clients write and read them; how they are saved
  *     push_methods.c  the four methods
@@ -13,7 +12,7 @@
 
 /* Limits; README.md has the table. */
 #define PUSH_CONFIGS_MAX 10u /* of a task */
-#define PUSH_URL_MAX     2048u
+#define PUSH_URL_MAX     SERVING_URL_MAX
 #define PUSH_TOKEN_MAX   1024u
 #define PUSH_SECRET_MAX  4096u        /* bytes of the credentials */
 #define PUSH_QUEUE_MAX   32u          /* notifications that wait, of one configuration */
@@ -34,10 +33,6 @@ struct push {
     uint64_t exchange; /* open */
     uint32_t failures;
 };
-
-/* The address belongs to one of the origins in `allow`. push_url.c has their form. */
-bool push_url_is_allowed(const char *url, tn_value allow);
-bool push_origin_is_valid(const char *origin); /* as an item of `allow` */
 
 /* Adds a configuration, or replaces the one with the same id. False if there are too many, or memory runs out. */
 bool push_add(struct task *task, tn_value config, bool old);

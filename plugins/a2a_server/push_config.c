@@ -36,7 +36,7 @@ static bool check(const struct a2a *a2a, tn_value given, struct a2a_problem *pro
         return problem_set(problem, A2A_NO_PUSH, "the agent does not send push notifications: subscribe to the task");
     if (url == NULL || *url == '\0')
         return problem_set(problem, A2A_INVALID_PARAMS, "`url` of the notifications must be a string; it is required");
-    if (strlen(url) != length || !push_url_is_allowed(url, a2a->push_allow))
+    if (strlen(url) != length || !serving_url_is_allowed(url, a2a->push_allow))
         return problem_set(problem, A2A_INVALID_PARAMS,
                            "`url`: the operator of this server has not allowed notifications to this address");
     if (id != NULL && (tn.value->kind(id) != TN_STRING || !check_text(given, "id", ID_MAX, false, problem)))

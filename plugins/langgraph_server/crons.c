@@ -154,15 +154,12 @@ static void missing(struct exchange *exchange) {
 
 /* False, and 404, if the host has no schedule with this id, or another client has made it. */
 static bool check_found(struct exchange *exchange, bool ok, tn_value schedule) {
-    if (!ok && serving_is(tn_get(schedule, "code"), "NOT_FOUND"))
+    bool absent = ok ? cron_of(schedule) == NULL : serving_is(tn_get(schedule, "code"), "NOT_FOUND");
+    if (absent)
         missing(exchange);
     else if (!ok)
         refuse_error(exchange, schedule);
-    else if (cron_of(schedule) == NULL)
-        missing(exchange);
-    else
-        return true;
-    return false;
+    return ok && !absent;
 }
 
 static void read_cron(struct exchange *exchange, step *then) {

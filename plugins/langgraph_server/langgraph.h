@@ -4,13 +4,16 @@
  *     langgraph_server.c  routes, requests that are open, and their answers
  *     assistants.c        assistants: the graphs that are served; assistants_made.c, those that users make
  *     threads.c           threads; thread_state.c, their state and history
+ *     prune.c             removing several threads, or their history
  *     runs.c              requests that start runs; run_request.c, what they may have
  *     runs_known.c        requests about runs that exist
+ *     rollback.c          a run that was cancelled leaves nothing
  *     run_life.c          runs, and the runs of a thread that wait; run_load.c, runs of an earlier process;
  *                         run_share.c, what one user's runs may take
  *     stream.c            their events, and the clients that follow them; stream_saved.c, events that survive
  *     events.c            engine events as events of this protocol; message.c, messages and ids
  *     store.c             the store, which is the memory of the host
+ *     webhook.c           addresses that get runs when they have ended
  *     crons.c             crons, which are schedules of the host; crons_run.c, the runs that they start
  *
  * What the protocol knows of a thread or a run, and the host does not, is a memory in the namespace [langgraph,
@@ -122,8 +125,11 @@ struct langgraph {
     struct serving_exchanges exchanges;
     struct run *runs; /* the newest first */
     uint32_t count, ended;
-    uint64_t ended_size;   /* bytes of those that have ended */
-    uint64_t subscription; /* to schedule/started; 0: none */
+    uint64_t ended_size;          /* bytes of those that have ended */
+    uint64_t subscription;        /* to schedule/started; 0: none */
+    const struct tn_http_1 *http; /* NULL: there are no webhooks */
+    tn_value hooks_allow;
+    struct hook *hooks; /* the newest first */
 };
 
 struct run;
@@ -149,7 +155,9 @@ struct exchange {
     void (*with_run)(struct exchange *exchange, struct run *run);
     void (*on_event)(struct exchange *exchange, int32_t event); /* ROOM, DRAIN, CLOSED */
     void *object;
-    int how; /* what the client of a new run wants: runs.c */
+    int how;                /* what the client of a new run wants: runs.c */
+    int64_t head;           /* the checkpoint of the thread before the run, or BASE_NONE */
+    uint64_t index, pruned; /* prune.c */
 };
 
 typedef void exchange_begin(struct exchange *exchange);
@@ -217,6 +225,9 @@ struct run_options {
     unsigned modes;
     bool subgraphs, cancel_on_disconnect, resumable;
     uint64_t delay_ms;
+    int64_t base;                /* the checkpoint of the thread before the run, or one of these: */
+#define BASE_NONE    INT64_C(-1) /* the thread had none */
+#define BASE_UNKNOWN INT64_C(-2)
 };
 
 struct run;
@@ -239,6 +250,8 @@ void run_load(struct exchange *exchange, int64_t after, void (*then)(struct exch
 struct run *run_active(struct exchange *exchange, uint32_t *waiting);
 /* Cancels the runs that the body of /runs/cancel names, and returns their number. */
 uint32_t runs_cancel_named(struct exchange *exchange);
+/* The run of `exchange->thread` that has begun and has not ended; NULL: there is none. */
+struct run *run_begun(struct exchange *exchange);
 /* Cancels all runs of `exchange->thread`. `forget`: nothing of them is saved any more. */
 void runs_cancel(struct exchange *exchange, bool forget);
 tn_value run_value(const struct run *run); /* new */
@@ -253,11 +266,30 @@ void run_cancel(struct run *run);
 void run_follow(struct run *run, struct exchange *exchange, int64_t after, bool with_start);
 /* The client gets the values of the end. `with_start`: it has started the run. */
 void run_wait(struct run *run, struct exchange *exchange, bool with_start);
+/* Calls `then` when the run has ended. */
+void run_await(struct run *run, struct exchange *exchange, void (*then)(struct exchange *exchange, struct run *run));
+/*
+ * After run_cancel of a run that has begun: waits until it has ended, and removes it and its checkpoints. Then the
+ * thread is as it was before the run, and `exchange->record` is its record; `then` is called, unless it failed, which
+ * was answered. If it is not known what was before, only the run is removed.
+ */
+void run_roll_back(struct run *run, struct exchange *exchange, void (*then)(struct exchange *exchange));
+/* Removes the thread and what is known of it; its runs are cancelled. */
+void thread_forget(struct exchange *exchange, void (*then)(struct exchange *exchange));
 /* Answers with the run as soon as it has started, or waits for another one. */
 void run_tell(struct run *run, struct exchange *exchange);
 /* The newest event; 0 if there is none. */
 int64_t run_newest(const struct run *run);
 void runs_free(struct langgraph *langgraph);
+
+/* ---- webhook.c ---- */
+
+void webhooks_open(struct langgraph *langgraph, tn_value config);
+void webhooks_close(struct langgraph *langgraph);
+/* False, and answered, if the body has a webhook that is not allowed. */
+bool webhook_check(struct exchange *exchange);
+/* The run has ended. */
+void webhook_send(const struct run *run);
 
 /* ---- Crons ---- */
 
@@ -268,10 +300,11 @@ void crons_close(struct langgraph *langgraph);
 
 exchange_begin assistants_search, assistants_count, assistants_create, assistant_get, assistant_patch, assistant_delete,
     assistant_latest, assistant_graph, assistant_schemas, assistant_subgraphs, assistant_versions, threads_create,
-    threads_search, threads_count, thread_get, thread_patch, thread_remove, thread_copy, thread_state_get,
-    thread_state_at, thread_state_post, thread_history_get, thread_history_post, runs_create, runs_stream, runs_wait,
-    runs_batch, runs_stop, stateless_create, stateless_stream, stateless_wait, runs_list, run_get, run_remove, run_join,
-    run_stream, run_stop, store_put, store_get, store_delete, store_search, store_namespaces, crons_create,
-    crons_create_for_thread, crons_search, crons_count, cron_get, cron_patch, cron_delete, info, ok;
+    threads_search, threads_count, threads_prune, thread_get, thread_patch, thread_remove, thread_copy,
+    thread_state_get, thread_state_at, thread_state_post, thread_history_get, thread_history_post, runs_create,
+    runs_stream, runs_wait, runs_batch, runs_stop, stateless_create, stateless_stream, stateless_wait, runs_list,
+    run_get, run_remove, run_join, run_stream, run_stop, store_put, store_get, store_delete, store_search,
+    store_namespaces, crons_create, crons_create_for_thread, crons_search, crons_count, cron_get, cron_patch,
+    cron_delete, info, ok;
 
 #endif

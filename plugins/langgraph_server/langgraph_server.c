@@ -34,6 +34,7 @@ static const struct serving_row routes[] = {
     {"POST", "/threads", "run", ANY, threads_create},
     {"POST", "/threads/search", "read", ANY, threads_search},
     {"POST", "/threads/count", "read", ANY, threads_count},
+    {"POST", "/threads/prune", "run", BODY, threads_prune},
     {"GET", "/threads/{thread}", "read", NOBODY, thread_get},
     {"PATCH", "/threads/{thread}", "run", BODY, thread_patch},
     {"DELETE", "/threads/{thread}", "run", ANY, thread_remove},
@@ -201,12 +202,12 @@ static void TN_ABI deinit(void *self) {
     serving_exchanges_close(&langgraph->exchanges);
     crons_close(langgraph);
     runs_free(langgraph);
+    webhooks_close(langgraph);
     langgraph_state = NULL;
     serving_free(langgraph);
 }
 
 static int32_t TN_ABI init(void *self, tn_value config) {
-    (void)config;
     struct langgraph *langgraph = serving_alloc(sizeof *langgraph);
     if (langgraph == NULL) return TN_NO_MEMORY;
     if (!serving_open(&langgraph->serving)) {
@@ -214,6 +215,7 @@ static int32_t TN_ABI init(void *self, tn_value config) {
         return TN_OK;
     }
     langgraph_state = langgraph;
+    webhooks_open(langgraph, config);
     int32_t status = serving_exchanges_open(&langgraph->exchanges, &langgraph->serving, &protocol, langgraph);
     if (status == TN_OK)
         crons_open(langgraph);

@@ -14,6 +14,7 @@ void run_free(struct run *run) {
     }
     while (run->followers != NULL) follower_remove(run->followers);
     run_save_stop(run);
+    serving_cancel(&run->langgraph->serving, run->prepares);
     if (run->due != 0) (void)tn.core->unpost(tn.host, run->due);
     serving_run_close(run->serving);
     events_close(&run->events);
@@ -68,15 +69,34 @@ static bool is_in_line(const struct run *run, const char *owner, const char *thr
     return !run->delayed && !run->ended && of_thread(run, owner, thread);
 }
 
+bool run_has_begun(const struct run *run) { return run->serving != NULL || run->prepares != 0; }
+
+static void TN_ABI on_prepared(void *user, int32_t status, tn_value value) {
+    struct run *run = user;
+    run->prepares = 0;
+    if (status == TN_OK)
+        run->base = tn_get_int(value, "head", BASE_NONE);
+    else
+        run->base = serving_is(tn_get(value, "code"), "NOT_FOUND") ? BASE_NONE : BASE_UNKNOWN;
+    run_begin(run);
+}
+
+/* A run that has waited: its thread has changed meanwhile. */
+static void run_prepare(struct run *run) {
+    serving_call_take(&run->langgraph->serving, run->caller, "thread/get", tn_build("{s:s}", "thread_id", run->thread),
+                      on_prepared, run, &run->prepares);
+    if (run->prepares == 0) run_begin(run); /* memory ran out */
+}
+
 /* A run of the thread has ended: the next one starts. */
 static void begin_next(struct langgraph *langgraph, const char *owner, const char *thread) {
     struct run *next = NULL;
     for (struct run *run = langgraph->runs; run != NULL; run = run->next) {
         if (!is_in_line(run, owner, thread)) continue;
-        if (run->serving != NULL) return;
+        if (run_has_begun(run)) return;
         next = run;
     }
-    if (next != NULL) run_begin(next);
+    if (next != NULL) run_prepare(next);
 }
 
 void run_set_ended(struct run *run, const char *status) {
@@ -94,11 +114,13 @@ static void mark_ended(struct run *run, const char *status) {
     struct langgraph *langgraph = run->langgraph;
     (void)snprintf(owner, sizeof owner, "%s", run->owner);
     (void)snprintf(thread, sizeof thread, "%s", run->thread);
+    bool was_active = run->serving != NULL || !run->loaded; /* else another process has sent it */
     note_ended(run);
     if (run->stopped)
         run->status = status; /* the memory keeps `running`: another process continues it */
     else
         run_set_status(run, status);
+    if (was_active && !run->stopped && !run->unsaved) webhook_send(run);
     run_pump(run);
     if (!stateless) begin_next(langgraph, owner, thread);
     forget_old(langgraph, run);
@@ -107,8 +129,12 @@ static void mark_ended(struct run *run, const char *status) {
 static void refuse_all(struct run *run, tn_value error) {
     while (run->followers != NULL) {
         struct exchange *exchange = run->followers->exchange;
-        bool tells = run->followers->kind == TELL;
+        bool tells = run->followers->kind == TELL, awaits = run->followers->kind == THEN;
         follower_remove(run->followers);
+        if (awaits) {
+            exchange->with_run(exchange, run);
+            continue;
+        }
         if (run->loaded && tells) /* it exists, though it cannot be continued here */
             reply(exchange, 200, run_value(run));
         else
@@ -210,6 +236,8 @@ void run_cancel(struct run *run) {
         serving_run_cancel(run->serving);
         return;
     }
+    serving_cancel(&run->langgraph->serving, run->prepares);
+    run->prepares = 0;
     run->result = tn_build("{}");
     run->delayed = false;
     mark_ended(run, "interrupted"); /* it has not begun */
@@ -233,14 +261,21 @@ struct run *run_active(struct exchange *exchange, uint32_t *waiting) {
     for (struct run *run = exchange->langgraph->runs; run != NULL; run = run->next) {
         if (!is_in_line(run, owner, exchange->thread)) continue;
         if (active == NULL) active = run;
-        if (run->serving == NULL) ++*waiting;
+        if (!run_has_begun(run)) ++*waiting;
     }
     return active;
 }
 
 static struct run *next_in_line(const struct exchange *exchange, const char *owner, bool begun) {
     for (struct run *run = exchange->langgraph->runs; run != NULL; run = run->next)
-        if (is_in_line(run, owner, exchange->thread) && !run->cancelling && (run->serving != NULL) == begun) return run;
+        if (is_in_line(run, owner, exchange->thread) && !run->cancelling && run_has_begun(run) == begun) return run;
+    return NULL;
+}
+
+struct run *run_begun(struct exchange *exchange) {
+    const char *owner = tn_get_text(tn_get(exchange->request, "caller"), "owner", "");
+    for (struct run *run = exchange->langgraph->runs; run != NULL; run = run->next)
+        if (is_in_line(run, owner, exchange->thread) && run->serving != NULL) return run;
     return NULL;
 }
 
@@ -297,6 +332,7 @@ struct run *run_make(struct exchange *exchange, const struct run_options *option
     run->caller = exchange->caller;
     run->cancel_on_disconnect = options->cancel_on_disconnect;
     run->log_first = 1;
+    run->base = BASE_UNKNOWN;
     run->next = langgraph->runs;
     langgraph->runs = run;
     langgraph->count++;
@@ -343,6 +379,7 @@ struct run *run_new(struct exchange *exchange, const struct run_options *options
         return NULL;
     }
     run->delayed = options->delay_ms > 0;
+    if (!busy && !run->delayed) run->base = options->base;
     if ((busy || run->delayed) && !run_check_size(exchange)) {
         run_free(run);
         return NULL;

@@ -70,11 +70,8 @@ bool check_run_request(struct exchange *exchange) {
                "checkpoints or debug, or an array of them");
         return false;
     }
-    if (is_set(tn_get(body, "webhook"))) {
-        refuse(exchange, 501, "`webhook` is not supported: the server sends no requests to addresses of clients");
-        return false;
-    }
-    return check_kind(exchange, "input", TN_OBJECT, "an object, the channels by their names") &&
+    return webhook_check(exchange) &&
+           check_kind(exchange, "input", TN_OBJECT, "an object, the channels by their names") &&
            check_kind(exchange, "command", TN_OBJECT, "an object") &&
            check_kind(exchange, "config", TN_OBJECT, "an object") &&
            check_kind(exchange, "context", TN_OBJECT, "an object") &&

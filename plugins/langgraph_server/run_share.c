@@ -11,7 +11,7 @@ static uint32_t share_of(const struct exchange *exchange, uint64_t *size) {
     for (struct run *run = exchange->langgraph->runs; run != NULL; run = run->next) {
         if (run->ended || strcmp(run->owner, owner) != 0) continue;
         count++;
-        if (run->serving == NULL) *size += run->size;
+        if (!run_has_begun(run)) *size += run->size;
     }
     return count;
 }

@@ -12,8 +12,8 @@ enum how { HOW_CREATE, HOW_STREAM, HOW_WAIT, HOW_BATCH };
 /* What the run was started with: new. */
 static tn_value run_kwargs(tn_value body) {
     static const char *const names[] = {
-        "input",       "command",         "config",           "context",          "durability",
-        "stream_mode", "interrupt_after", "interrupt_before", "stream_subgraphs", "stream_resumable"};
+        "input",           "command",          "config",           "context",          "durability", "stream_mode",
+        "interrupt_after", "interrupt_before", "stream_subgraphs", "stream_resumable", "webhook"};
     tn_value kwargs = tn_build("{}");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tn_value member = tn_get(body, names[i]);
@@ -37,6 +37,7 @@ static struct run *start(struct exchange *exchange, tn_value state) {
                                   .metadata = tn.value->kind(metadata) == TN_OBJECT ? metadata : NULL,
                                   .kwargs = kwargs,
                                   .state = state,
+                                  .base = exchange->thread[0] != '\0' ? exchange->head : BASE_UNKNOWN,
                                   .delay_ms = (uint64_t)(1000 * tn_get_num(body, "after_seconds", 0)),
                                   .modes = modes_read(tn_get(body, "stream_mode")),
                                   .subgraphs = serving_true(tn_get(body, "stream_subgraphs")),
@@ -143,11 +144,17 @@ static void note_graph(struct exchange *exchange) {
         on_noted);
 }
 
+static void rolled_back_then(struct exchange *exchange) {
+    exchange->head = tn_get_int(exchange->record, "head", BASE_NONE);
+    note_graph(exchange);
+}
+
 /* Another run of the thread is active. */
 static void thread_then(struct exchange *exchange) {
     const char *strategy = tn_get_text(exchange->body, "multitask_strategy", "enqueue");
     uint32_t waiting;
-    struct run *active = run_active(exchange, &waiting);
+    struct run *active = run_active(exchange, &waiting), *begun = run_begun(exchange);
+    exchange->head = tn_get_int(exchange->record, "head", BASE_NONE);
     if (active != NULL && strcmp(strategy, "reject") == 0) {
         refuse(exchange, 409,
                "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.");
@@ -159,7 +166,10 @@ static void thread_then(struct exchange *exchange) {
     }
     if (active != NULL && (strcmp(strategy, "interrupt") == 0 || strcmp(strategy, "rollback") == 0))
         runs_cancel(exchange, false);
-    note_graph(exchange);
+    if (begun != NULL && strcmp(strategy, "rollback") == 0)
+        run_roll_back(begun, exchange, rolled_back_then);
+    else
+        note_graph(exchange);
 }
 
 static void graph_then(struct exchange *exchange) {

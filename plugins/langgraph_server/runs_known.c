@@ -185,10 +185,31 @@ static void on_stopped(struct exchange *exchange, bool ok, tn_value value) {
             on_noted);
 }
 
+static void rolled_back_then(struct exchange *exchange) { reply(exchange, 202, tn_build("{}")); }
+
+/* The runs that wait would begin before the run's checkpoints are removed. */
+static void roll_back(struct exchange *exchange, struct run *run) {
+    uint32_t waiting;
+    (void)run_active(exchange, &waiting);
+    if (run != run_begun(exchange)) {
+        run_cancel(run);
+        reply(exchange, 202, tn_build("{}"));
+    } else if (waiting > 0) {
+        refuse(exchange, 409, "%u runs of the thread wait for run %s; cancel them first", waiting, run_id_of(run));
+    } else {
+        run_cancel(run);
+        run_roll_back(run, exchange, rolled_back_then);
+    }
+}
+
 void run_stop(struct exchange *exchange) {
-    const char *wait = query(exchange, "wait");
+    const char *wait = query(exchange, "wait"), *action = query(exchange, "action");
     struct run *run;
     if (!run_of_path(exchange, &run)) return;
+    if (run != NULL && !run_has_ended(run) && action != NULL && strcmp(action, "rollback") == 0) {
+        roll_back(exchange, run);
+        return;
+    }
     if (run == NULL) {
         read_run(exchange, on_stopped);
     } else if (run_has_ended(run)) {

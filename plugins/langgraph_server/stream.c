@@ -76,11 +76,23 @@ static void follower_begin(struct follower *follower) {
 
 static bool is_behind(const struct follower *follower) { return follower->position < follower->run->log_first; }
 
+void follower_end_wait(struct follower *follower) {
+    struct exchange *exchange = follower->exchange;
+    struct run *run = follower->run;
+    if (!run->ended) return;
+    follower_remove(follower);
+    exchange->with_run(exchange, run);
+}
+
 /* Writes what there is. The follower may have been removed. */
 static void follower_pump(struct follower *follower) {
     struct run *run = follower->run;
     uint64_t end = run_visible_end(run);
     uint64_t number = follower->exchange->number;
+    if (follower->kind == THEN) {
+        follower_end_wait(follower);
+        return;
+    }
     if (!run->started || (follower->kind == WAIT && !run->ended)) return;
     if (!follower->begun) follower_begin(follower);
     if (follower->kind != FOLLOW) {
@@ -159,8 +171,13 @@ void run_wait(struct run *run, struct exchange *exchange, bool with_start) {
     follow(run, exchange, WAIT, 0, with_start);
 }
 
+void run_await(struct run *run, struct exchange *exchange, void (*then)(struct exchange *exchange, struct run *run)) {
+    exchange->with_run = then;
+    follow(run, exchange, THEN, 0, false);
+}
+
 void run_tell(struct run *run, struct exchange *exchange) {
-    if (run->serving == NULL) { /* it waits for another one */
+    if (!run_has_begun(run)) { /* it waits for another one */
         reply(exchange, 200, run_value(run));
         return;
     }

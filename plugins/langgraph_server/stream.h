@@ -16,7 +16,7 @@
 #define OWNER_MAX   64  /* bytes of an owner, with its NUL */
 #define HOST_ID_MAX 128 /* bytes of the id of a run as the host has it */
 
-enum follow_kind { FOLLOW, WAIT, TELL };
+enum follow_kind { FOLLOW, WAIT, TELL, THEN };
 
 struct follower {
     struct follower *next;
@@ -39,6 +39,8 @@ struct run {
     uint64_t size; /* bytes of kwargs and metadata; when it has ended, also of the log and the result */
     const char *status;
     struct serving_run *serving; /* NULL: it waits for another one */
+    uint64_t prepares;           /* open: it has waited, and reads what the thread is before it begins */
+    int64_t base;                /* as in run_options */
     struct events events;
     struct follower *followers;
     tn_value log; /* [{id, event, data: JSON as a text}] */
@@ -67,12 +69,14 @@ void run_add_event(void *run, const char *name, tn_value data);
 uint64_t run_event_size(tn_value event);
 void run_pump(struct run *run);
 void follower_remove(struct follower *follower);
+void follower_end_wait(struct follower *follower); /* run_await: no effect before the end */
 
 /* ---- run_life.c ---- */
 
 /* A run that has not begun; NULL if there are too many. `id`: of a run of an earlier process, or NULL. */
 struct run *run_make(struct exchange *exchange, const struct run_options *options, const char *id);
 void run_begin(struct run *run);
+bool run_has_begun(const struct run *run);
 void run_follow_host(struct run *run); /* the host runs it already */
 /* A run of an earlier process that has ended with this status; its result is not known. */
 void run_set_ended(struct run *run, const char *status);

@@ -184,7 +184,7 @@ void thread_patch(struct exchange *exchange) { with_path(exchange, patch_then); 
 
 static void on_forgotten(struct exchange *exchange, bool ok, tn_value value) {
     if (ok)
-        reply(exchange, 204, NULL);
+        exchange->with_thread(exchange);
     else
         refuse_error(exchange, value);
 }
@@ -228,10 +228,15 @@ static void on_removed(struct exchange *exchange, bool ok, tn_value value) {
         search_runs(exchange);
 }
 
-static void remove_then(struct exchange *exchange) {
+void thread_forget(struct exchange *exchange, void (*then)(struct exchange *exchange)) {
+    exchange->with_thread = then;
+    exchange->how = 0;
     runs_cancel(exchange, true);
     ask(exchange, "thread/delete", tn_build("{s:s, s:b}", "thread_id", exchange->thread, "force", 1), on_removed);
 }
+
+static void removed_then(struct exchange *exchange) { reply(exchange, 204, NULL); }
+static void remove_then(struct exchange *exchange) { thread_forget(exchange, removed_then); }
 void thread_remove(struct exchange *exchange) { with_path(exchange, remove_then); }
 
 static void on_copied(struct exchange *exchange, bool ok, tn_value value) {

@@ -137,6 +137,19 @@ void serving_call_take(const struct serving *serving, uint64_t caller, const cha
                        tn_host_handler handler, void *user, uint64_t *number);
 void serving_cancel(const struct serving *serving, uint64_t number); /* 0 is allowed */
 
+/* ---- Requests to addresses that clients choose ---- */
+
+#define SERVING_URL_MAX 2048u /* bytes */
+
+/* The address belongs to one of the origins in `allow`; false with NULL. */
+bool serving_url_is_allowed(const char *url, tn_value allow);
+bool serving_origin_is_valid(const char *origin); /* as an item of `allow` */
+/* The valid items of `allow`, of the configuration: new; NULL: none. The others are logged; `where` names the member.
+ */
+tn_value serving_origins_read(tn_value allow, const char *where);
+/* A request for tenon.http, which is repeated after a temporary failure and follows no redirect: new. */
+tn_value serving_post(const char *url, tn_value headers_take, tn_value body);
+
 /* ---- Graphs ---- */
 
 enum serving_input {

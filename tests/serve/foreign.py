@@ -248,7 +248,7 @@ def langgraph_rows(ada):
         ((200,), "GET", "/ok", None), ((200,), "GET", "/info", None), ((200,), "POST", "/assistants/search", {}),
         ((200,), "POST", "/assistants/count", {}),
         ((200,), "POST", "/threads", {}), ((200,), "POST", "/threads/search", {"ids": [ada["thread"]]}),
-        ((200,), "POST", "/threads/count", {}),
+        ((200,), "POST", "/threads/count", {}), ((200,), "POST", "/threads/prune", {"thread_ids": [ada["thread"]]}),
         ((200,), "POST", "/runs", hello), ((200,), "POST", "/runs/stream", hello), ((200,), "POST", "/runs/wait", hello),
         ((200,), "POST", "/runs/batch", [hello]), ((200,), "POST", "/runs/crons", {**hello, "schedule": "@yearly"}),
         ((200,), "POST", "/runs/crons/search", {}), ((200,), "POST", "/runs/crons/count", {}), ((204,), "PUT", "/store/items", {**item, "key": "b", "value": {}}),

@@ -70,13 +70,13 @@ static void test_addresses(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tn_value allow = tn_build("[s, s]", "https://other.example.net", rows[i].allowed);
-        if (push_url_is_allowed(rows[i].url, allow) != rows[i].is) fail_msg("%s %s", rows[i].allowed, rows[i].url);
+        if (serving_url_is_allowed(rows[i].url, allow) != rows[i].is) fail_msg("%s %s", rows[i].allowed, rows[i].url);
         tn_release(allow);
     }
-    assert_true(push_origin_is_valid("https://*.example.com:8443"));
-    assert_false(push_origin_is_valid("http://*.localhost"));
-    assert_false(push_origin_is_valid("https://"));
-    assert_false(push_origin_is_valid("https://example.com/"));
+    assert_true(serving_origin_is_valid("https://*.example.com:8443"));
+    assert_false(serving_origin_is_valid("http://*.localhost"));
+    assert_false(serving_origin_is_valid("https://"));
+    assert_false(serving_origin_is_valid("https://example.com/"));
 }
 
 /* The bounds of what waits; what is given up; nothing is sent after a configuration was deleted. */

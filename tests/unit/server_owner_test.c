@@ -83,6 +83,8 @@ static const struct attack {
     {"thread/state", "{\"thread_id\":\"$thread\"}", NONE},
     {"thread/fork", "{\"thread_id\":\"$thread\",\"new_thread_id\":\"copy\"}", NONE},
     {"thread/fork", "{\"thread_id\":\"mine\",\"new_thread_id\":\"@a:copy\"}", NONE},
+    {"thread/truncate", "{\"thread_id\":\"$thread\",\"history\":false}", NONE},
+    {"thread/truncate", "{\"thread_id\":\"$thread\",\"seq\":0}", NONE},
     {"thread/answer", "{\"thread_id\":\"$thread\",\"answers\":{\"x\":true}}", NONE},
     {"thread/update", "{\"thread_id\":\"$thread\",\"document\":\"graph:asks\",\"channels\":{\"name\":\"b\"}}", NONE},
     {"thread/update", "{\"thread_id\":\"mine\",\"text\":\"version: '1.0'\",\"channels\":{\"name\":\"b\"}}", DENIED},

@@ -62,7 +62,7 @@ static void a_failure_has_a_code(void **state) {
     (void)state;
     served_open(&served, METHOD_RUN);
     served_expect(&served, "event/subscribe", "{\"events\":[\"span/ended\"]}", "{\"subscription\":1}");
-    run_to_end(&served, COUNTS, "{\"input\":{\"n\":9000}}");
+    run_to_end(&served, COUNTS, "{\"input\":{\"n\":9000},\"config\":{\"recursion_limit\":20}}");
     while (!span_of(&served, "run")) (void)spans_of(&served);
     is_text(span_of(&served, "run"), "outcome", "failed");
     is_text(span_of(&served, "run"), "code", "RECURSION_LIMIT");

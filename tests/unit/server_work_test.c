@@ -6,6 +6,7 @@
 #include "tests/unit/server_state_fixture.h"
 
 #include "host/base/trace.h"
+#include "host/server/server_internal.h"
 #include "host/server/server_work.h"
 #include <ftw.h>
 
@@ -312,9 +313,11 @@ static void the_end_of_the_server_returns_tasks(void **state) {
     tn_value worker = call_on(&served, "work/get", "worker_id", id, "{}");
     assert_null(value_get(worker, "client"));
     counts_are(worker, "running", 1);
+    assert_int_equal(server_workers_tasks(server_workers_of(served.server)), 1);
     value_unref(worker);
     call_for(&served, "work/stop", "worker_id", id, "{\"cancel\":true}");
     worker = ended_worker(&served, id);
+    assert_int_equal(server_workers_tasks(server_workers_of(served.server)), 0);
     counts_are(worker, "released", 1);
     value_unref(worker);
     value_unref(id);

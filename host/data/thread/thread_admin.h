@@ -1,5 +1,6 @@
 /*
- * thread_admin.h - operations on saved threads from outside a run: list, read, fork, delete, export, import, collect.
+ * thread_admin.h - operations on saved threads from outside a run: list, read, fork, truncate, delete, export, import,
+ * collect.
  *
  * Each function submits one job to the store's thread and returns. The arguments are copied, and values are retained,
  * so the caller need not keep them. `done` is called once, later: from the loop, or from store_close; never from inside
@@ -62,6 +63,13 @@ int32_t thread_fork_wait(struct store *store, const char *id, int64_t seq, const
  */
 void thread_delete(struct store *store, const char *id, bool force, store_done *done, void *user);
 int32_t thread_delete_wait(struct store *store, const char *id, bool force, struct error *error);
+
+/*
+ * Removes the checkpoints after `seq`, or none for THREAD_HEAD: the thread is as it was after that checkpoint, and what
+ * it asked then is asked again. `alone`: also those before it. Checkpoints are counted from 0 again if the first one
+ * was removed. No result. NOT_FOUND; OWNED if a living process runs it; CONFLICT if it changes meanwhile.
+ */
+void thread_truncate(struct store *store, const char *id, int64_t seq, bool alone, store_done *done, void *user);
 
 /*
  * The result is {format, record, graph?, checkpoints, journal, pending, nested}. Snapshots are left out, because they

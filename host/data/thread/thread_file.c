@@ -4,6 +4,7 @@
  * The keys in an exported thread do not contain the thread's id, so it can be imported under another id. Imported data
  * is untrusted: all of it is validated before the first write, and its changes must produce a state.
  */
+#include "host/data/thread/thread_file.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
@@ -26,6 +27,8 @@ static const struct part {
     const char *member, *collection;
 } parts[] = {{"pending", STORE_PENDING}, {"nested", STORE_NESTED}, {"journal", STORE_JOURNAL}};
 #define PART_COUNT (sizeof parts / sizeof *parts)
+/* Of a thread that stays in its store. */
+static const struct part links = {"artifacts", STORE_THREAD_ARTIFACTS};
 
 /* ---- Export ---- */
 
@@ -118,6 +121,18 @@ static int32_t read_file(struct session *session, tn_value found, const void *us
         if (status == TN_OK) *out = value_set_take(*out, parts[i].member, collected);
     }
     return status == TN_OK ? export_from_oldest(session, id, out, error) : status;
+}
+
+int32_t thread_file_read(struct session *session, const char *id, tn_value *out, struct error *error) {
+    tn_value file = NULL, found = NULL;
+    int32_t status = thread_records_read_one_state(session, id, read_file, id, &file, error);
+    if (status == TN_OK) status = collect_records(session, id, links.collection, value_object(), &found, error);
+    if (status == TN_OK) {
+        *out = value_set_take(file, links.member, found);
+        return TN_OK;
+    }
+    value_unref(file);
+    return status;
 }
 
 static int32_t thread_run_export(struct session *session, void *user, tn_value *result, struct error *error) {
@@ -246,7 +261,19 @@ static int32_t check_keys(tn_value records, const char *member, struct error *er
 
 /* ---- Import: writing ---- */
 
-static tn_value import_operations(tn_value file, const char *id, tn_value state, int64_t weight, tn_value *record) {
+static void pack_part(struct thread_packer *packer, const struct part *part, tn_value file) {
+    char key[THREAD_KEY_MAX];
+    tn_value records = value_get(file, part->member);
+    for (size_t i = 0; i < value_count(records); i++) {
+        tn_value value = value_value_at(records, i);
+        thread_key_of(key, packer->key, (const char *const[]){value_chars(value_key_at(records, i), NULL), NULL});
+        thread_pack_record_take(packer, part->collection, key, value_ref(value), value_weight(value));
+    }
+}
+
+/* `stays`: the thread is in its store. */
+static tn_value import_operations(tn_value file, const char *id, tn_value state, int64_t weight, bool stays,
+                                  tn_value *record) {
     char key[THREAD_KEY_MAX], thread[THREAD_KEY_MAX], digits[12];
     tn_value graph = value_get(file, "graph"), checkpoints = value_get(file, "checkpoints");
     struct thread_packer packer = {.key = thread, .chunk = SNAPSHOT_CHUNK_MIN, .puts = value_array()};
@@ -263,14 +290,8 @@ static tn_value import_operations(tn_value file, const char *id, tn_value state,
         thread_key_of(key, thread, (const char *const[]){digits, NULL});
         thread_pack_record_take(&packer, STORE_CHECKPOINTS, key, checkpoint, value_weight(checkpoint));
     }
-    for (size_t part = 0; part < PART_COUNT; part++) {
-        tn_value records = value_get(file, parts[part].member);
-        for (size_t i = 0; i < value_count(records); i++) {
-            tn_value value = value_value_at(records, i);
-            thread_key_of(key, thread, (const char *const[]){value_chars(value_key_at(records, i), NULL), NULL});
-            thread_pack_record_take(&packer, parts[part].collection, key, value_ref(value), value_weight(value));
-        }
-    }
+    for (size_t part = 0; part < PART_COUNT; part++) pack_part(&packer, &parts[part], file);
+    if (stays) pack_part(&packer, &links, file);
     bool snapshot = weight >= SNAPSHOT_CHANGED_MIN;
     *record = value_set_take(*record, "changed", value_int(snapshot ? 0 : weight));
     *record = value_set_take(*record, "snapshot", value_int(0));
@@ -284,33 +305,49 @@ static tn_value import_operations(tn_value file, const char *id, tn_value state,
     return packer.puts;
 }
 
+/* Writes it in the place of `existing`, {value, version}, or NULL. */
+static int32_t write_file(struct session *session, const char *id, tn_value file, tn_value existing, tn_value state,
+                          int64_t weight, bool stays, struct error *error) {
+    tn_value record = value_ref(value_get(file, "record"));
+    /* The run of an exported thread is in another process or has ended. */
+    if (strcmp(thread_record_text(record, "status"), "running") == 0)
+        record = value_set_take(record, "status", value_text("stopped"));
+    char incarnation[THREAD_INCARNATION_TEXT];
+    thread_incarnation_make(incarnation);
+    record = value_set_take(record, "incarnation", value_text(incarnation));
+    record = value_remove_take(record, value_text("oldest"));
+    record = value_remove_take(record, value_text(THREAD_SERVED));
+    tn_value operations = import_operations(file, id, state, weight, stays, &record);
+    struct thread_put put = {.id = id,
+                             .record = record,
+                             .operations = operations,
+                             .version = thread_record_int(existing, "version", 0),
+                             .fence = thread_record_int(value_get(existing, "value"), "fence", 0)};
+    int32_t status = thread_put(session, &put, error);
+    value_unref(operations);
+    value_unref(record);
+    return status;
+}
+
+int32_t thread_file_write(struct session *session, const char *id, tn_value file, tn_value existing,
+                          struct error *error) {
+    tn_value state = NULL;
+    int64_t weight = 0;
+    int32_t status = check_checkpoints(value_get(file, "checkpoints"), &state, &weight, error);
+    if (status == TN_OK) status = write_file(session, id, file, existing, state, weight, true, error);
+    value_unref(state);
+    return status;
+}
+
 static int32_t write_import(struct session *session, const struct thread_job *job, tn_value state, int64_t weight,
                             struct error *error) {
-    tn_value existing = NULL, record = value_ref(value_get(job->value, "record"));
+    tn_value existing = NULL;
     int32_t status = thread_records_find(session, job->id, &existing, error);
     if (status == TN_OK && existing && !job->replace)
         status = error_set(error, TN_INVALID, "EXISTS",
                            "the thread `%s` exists already; choose another id, or replace it (`replace`)", job->id);
-    if (status == TN_OK) {
-        /* The run of an exported thread is in another process or has ended. */
-        if (strcmp(thread_record_text(record, "status"), "running") == 0)
-            record = value_set_take(record, "status", value_text("stopped"));
-        char incarnation[THREAD_INCARNATION_TEXT];
-        thread_incarnation_make(incarnation);
-        record = value_set_take(record, "incarnation", value_text(incarnation));
-        record = value_remove_take(record, value_text("oldest"));
-        record = value_remove_take(record, value_text(THREAD_SERVED));
-        tn_value operations = import_operations(job->value, job->id, state, weight, &record);
-        struct thread_put put = {.id = job->id,
-                                 .record = record,
-                                 .operations = operations,
-                                 .version = thread_record_int(existing, "version", 0),
-                                 .fence = thread_record_int(value_get(existing, "value"), "fence", 0)};
-        status = thread_put(session, &put, error);
-        value_unref(operations);
-    }
+    if (status == TN_OK) status = write_file(session, job->id, job->value, existing, state, weight, false, error);
     value_unref(existing);
-    value_unref(record);
     return status;
 }
 

@@ -5,6 +5,7 @@ import datetime
 import sys
 import zoneinfo
 
+import httpx
 from langgraph_sdk import get_client
 
 HELLO = {"messages": [{"type": "human", "content": "hi"}]}
@@ -51,6 +52,11 @@ async def main(url, key):
     await client.threads.update(thread, metadata={"more": True})
     assert (await client.threads.get(thread))["metadata"]["more"] is True
 
+    try:  # webhooks.py tests a server whose operator has allowed addresses
+        await client.runs.create(thread, "chat", input=HELLO, webhook="http://127.0.0.1:9/")
+        raise AssertionError("a webhook without an allowed address")
+    except httpx.HTTPStatusError as error:
+        assert error.response.status_code == 501, error
     await crons(client, thread)
 
 

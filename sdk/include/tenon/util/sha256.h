@@ -47,29 +47,29 @@ static inline void tn_sha256_mix(uint32_t hash[8], const unsigned char block[64]
         0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
         0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
     };
-    uint32_t words[64], at[8];
+    uint32_t words[64];
     for (uint32_t i = 0; i < 16; i++) {
         const unsigned char *from = block + 4 * i;
         words[i] = TN_UTIL_CAST(uint32_t, from[0]) << 24 | TN_UTIL_CAST(uint32_t, from[1]) << 16 |
                    TN_UTIL_CAST(uint32_t, from[2]) << 8 | from[3];
     }
     for (uint32_t i = 16; i < 64; i++) {
-        uint32_t a = words[i - 15], b = words[i - 2];
-        words[i] = words[i - 16] + (tn_sha256_rotate(a, 7) ^ tn_sha256_rotate(a, 18) ^ a >> 3) + words[i - 7] +
-                   (tn_sha256_rotate(b, 17) ^ tn_sha256_rotate(b, 19) ^ b >> 10);
+        uint32_t newer = words[i - 2], older = words[i - 15];
+        words[i] = words[i - 16] + (tn_sha256_rotate(older, 7) ^ tn_sha256_rotate(older, 18) ^ older >> 3) +
+                   words[i - 7] + (tn_sha256_rotate(newer, 17) ^ tn_sha256_rotate(newer, 19) ^ newer >> 10);
     }
-    memcpy(at, hash, sizeof(at));
+    /* Variables stay in registers; an array would be moved in memory by each step. */
+    uint32_t a = hash[0], b = hash[1], c = hash[2], d = hash[3], e = hash[4], f = hash[5], g = hash[6], h = hash[7];
     for (uint32_t i = 0; i < 64; i++) {
-        uint32_t a = at[0], e = at[4];
-        uint32_t first = at[7] + (tn_sha256_rotate(e, 6) ^ tn_sha256_rotate(e, 11) ^ tn_sha256_rotate(e, 25)) +
-                         ((e & at[5]) ^ (~e & at[6])) + constants[i] + words[i];
+        uint32_t first = h + (tn_sha256_rotate(e, 6) ^ tn_sha256_rotate(e, 11) ^ tn_sha256_rotate(e, 25)) +
+                         ((e & f) ^ (~e & g)) + constants[i] + words[i];
         uint32_t second = (tn_sha256_rotate(a, 2) ^ tn_sha256_rotate(a, 13) ^ tn_sha256_rotate(a, 22)) +
-                          ((a & at[1]) ^ (a & at[2]) ^ (at[1] & at[2]));
-        memmove(at + 1, at, 7 * sizeof(*at));
-        at[4] += first;
-        at[0] = first + second;
+                          ((a & b) ^ (a & c) ^ (b & c));
+        h = g, g = f, f = e, e = d + first;
+        d = c, c = b, b = a, a = first + second;
     }
-    for (uint32_t i = 0; i < 8; i++) hash[i] += at[i];
+    hash[0] += a, hash[1] += b, hash[2] += c, hash[3] += d;
+    hash[4] += e, hash[5] += f, hash[6] += g, hash[7] += h;
 }
 
 static inline void tn_sha256_init(struct tn_sha256 *state) {

@@ -1,12 +1,17 @@
 /*
- * push_url.c - which addresses get notifications. Clients choose the addresses, so the operator says where they may be:
- * otherwise a client could reach the network of the server through it.
+ * serving_url.c - requests to addresses that clients choose: push notifications, webhooks. The operator says where they
+ * may be: otherwise a client could reach the network of the server through it.
  *
  * An address is read strictly, so that the HTTP client cannot understand it in another way: no user, no fragment, no
  * character that programs read differently.
  */
-#include "push.h"
+#include "serving.h"
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
+
+#define TIMEOUTS "{\"connect_ms\": 10000, \"idle_ms\": 10000, \"total_ms\": 30000}"
+#define RETRIES  "{\"max_attempts\": 3, \"initial_ms\": 500, \"max_ms\": 5000}"
 
 struct origin {
     bool secure;
@@ -83,14 +88,14 @@ static bool matches(const struct origin *pattern, const struct origin *origin) {
            (any_port || port_of(pattern) == port_of(origin));
 }
 
-bool push_origin_is_valid(const char *text) {
+bool serving_origin_is_valid(const char *text) {
     struct origin origin;
     return read_origin(text, true, &origin);
 }
 
-bool push_url_is_allowed(const char *url, tn_value allow) {
+bool serving_url_is_allowed(const char *url, tn_value allow) {
     struct origin origin, pattern;
-    if (strlen(url) > PUSH_URL_MAX || !read_origin(url, false, &origin)) return false;
+    if (strlen(url) > SERVING_URL_MAX || !read_origin(url, false, &origin)) return false;
     long port = port_of(&origin);
     if (port < 1 || port > 65535) return false;
     for (uint64_t i = 0, count = tn.value->count(allow); i < count; i++) {
@@ -98,4 +103,30 @@ bool push_url_is_allowed(const char *url, tn_value allow) {
         if (text != NULL && read_origin(text, true, &pattern) && matches(&pattern, &origin)) return true;
     }
     return false;
+}
+
+tn_value serving_origins_read(tn_value allow, const char *where) {
+    tn_value kept = NULL;
+    struct tn_text_buffer text = TN_TEXT_BUFFER(1024);
+    for (uint64_t i = 0, count = tn.value->count(allow); i < count; i++) {
+        const char *origin = tn_chars(tn.value->at(allow, i), NULL);
+        if (origin != NULL && serving_origin_is_valid(origin)) {
+            (void)tn_append_take(&kept, tn_retain(tn.value->at(allow, i)));
+            continue;
+        }
+        tn_text_clear(&text, 1024);
+        (void)tn_text_append_format(&text,
+                                    "%s has %.200s, which is ignored; expected an address without a path: "
+                                    "https://example.com, https://*.example.com, http://localhost:8080",
+                                    where, origin != NULL ? origin : "what is not a text");
+        tn_log(TN_LOG_ERROR, tn_text_chars(&text));
+    }
+    tn_text_free(&text);
+    return kept;
+}
+
+tn_value serving_post(const char *url, tn_value headers_take, tn_value body) {
+    return tn_build("{s:s, s:s, s:V, s:v, s:V, s:V, s:i, s:i}", "url", url, "method", "POST", "headers", headers_take,
+                    "body", body, "timeout", tn_from_json(TIMEOUTS, strlen(TIMEOUTS)), "retry",
+                    tn_from_json(RETRIES, strlen(RETRIES)), "redirects", 0, "max_bytes", 65536);
 }
