@@ -163,6 +163,7 @@ static void on_changed(void *user, struct subscription *subscription, bool ended
 /* Sends the kept events after number `after` again. Which modes the others had is not known any more. */
 static void send_kept(struct server_run *run, struct subscription *subscription, uint64_t after) {
     uint64_t first = run->first_kept;
+    if (after < run->base) after = run->base; /* an event of the host that has left the run */
     if (after + 1 < first) subscription_note_missed(subscription, first - after - 1);
     for (uint64_t seq = after + 1 > first ? after + 1 : first; seq <= run->seq; seq++) {
         const struct kept_event *kept = kept_at(run, seq);
@@ -228,7 +229,7 @@ struct subscription *server_run_subscribe(struct client *client, struct server_r
         own->waits_for = run->listen;
     else if (after >= 0)
         send_kept(run, subscription, (uint64_t)after);
-    else if (!run->active && run->seq)
+    else if (!run->active && run->seq > run->base)
         send_kept(run, subscription, run->seq - 1); /* run/ended */
     if (server_run_is_over(run)) subscription_close(subscription);
     return subscription;

@@ -441,6 +441,12 @@ static int32_t run_open(struct server_run *run, const struct server_run_options 
     return run->part || run->invocation ? TN_OK : TN_INVALID;
 }
 
+/*
+ * Clients may ask for what follows an event of the host that has left the run, so numbers must not begin at 1 again. No
+ * run has had an event for each microsecond since 1970. It is an exact number in JavaScript, too.
+ */
+static uint64_t base_of_continued(struct loop *loop) { return (uint64_t)loop_wall_ms(loop) * 1000; }
+
 struct server_run *server_run_new(struct server_runs *runs, const struct server_run_options *options,
                                   struct error *error) {
     struct loop *loop = server_loop(runs->server);
@@ -476,7 +482,9 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
         run->counts = options->continued >= 0;
         run->served = inner.request.served && run->thread;
         run->started_ms = loop_wall_ms(loop);
-        run->first_kept = 1;
+        run->base = options->continued >= 0 ? base_of_continued(loop) : 0;
+        run->seq = run->base;
+        run->first_kept = run->base + 1;
         run->older = runs->newest;
         if (run->older) run->older->newer = run;
         runs->newest = run;

@@ -38,6 +38,7 @@ struct server_run {
     struct run_subscription *subscriptions;
     struct kept_event *kept;   /* a ring: event `seq` is at seq % kept_capacity */
     uint64_t seq, first_kept;  /* of the last event that is known here; of the oldest one that is kept */
+    uint64_t base;             /* before its first event: 0, or more than the number of any event of another host */
     uint64_t listen, listened; /* of a part: the last run_part_listen; the last one that it has answered */
     uint64_t kept_capacity;
     int64_t kept_size;

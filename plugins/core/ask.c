@@ -2,7 +2,8 @@
  * ask.c - `ask`: asks a person a question, and writes the answer.
  *
  * The first start interrupts the run. The second one has the answer, which the host has checked against the schema. The
- * item of a map edge is an input, too, and may have the same members; but it cannot know the id of the task.
+ * item of a map edge is an input, too, and may have the same members, but only the host can set `resumed` in the
+ * context. The id of the task would not do: a fork of a thread that waits has others.
  */
 #include "core.h"
 
@@ -28,15 +29,16 @@ static int32_t ask_create(tn_value config, tn_binder *binder, void **self) {
     return status;
 }
 
-/* The id of the task, which is the same in both starts. A new reference. */
-static tn_value ask_id(tn_task task) {
-    tn_value context = tn_context(task), id = tn_get(context, "task_id");
-    id = id != NULL ? tn_retain(id) : tn_text("");
+/* True if the host has started the task again with an answer. */
+static bool ask_is_answered(tn_task task) {
+    tn_value context = tn_context(task);
+    int32_t answered = 0;
+    (void)tn.value->as_bool(tn_get(context, "resumed"), &answered);
     tn_release(context);
-    return id;
+    return answered != 0;
 }
 
-static int32_t ask_interrupt(const struct ask *ask, tn_task task, tn_value id) {
+static int32_t ask_interrupt(const struct ask *ask, tn_task task) {
     tn_value question = tn_render(task, ask->question, NULL);
     if (question == NULL) return TN_FAILED;
     tn_value detail = ask->detail != TN_UNBOUND ? tn_evaluate(task, ask->detail) : NULL;
@@ -49,28 +51,18 @@ static int32_t ask_interrupt(const struct ask *ask, tn_task task, tn_value id) {
     tn_put_take(builder, "question", question);
     if (detail != NULL) tn_put_take(builder, "detail", detail);
     tn.value->end(builder);
-    tn_value payload = tn_finish(builder), asked = tn_build("{s:v}", "asked", id);
-    int32_t status =
-        payload != NULL && asked != NULL ? tn.task->interrupt(task, payload, ask->schema, asked) : TN_NO_MEMORY;
+    tn_value payload = tn_finish(builder);
+    int32_t status = payload != NULL ? tn.task->interrupt(task, payload, ask->schema, NULL) : TN_NO_MEMORY;
     tn_release(payload);
-    tn_release(asked);
     return status;
 }
 
 static int32_t ask_start(void *self, tn_task task, tn_value input) {
     const struct ask *ask = self;
-    tn_value answer = tn_get(input, "answer"), asked = tn_get(tn_get(input, "continuation"), "asked");
-    tn_value id = ask_id(task);
-    int32_t status;
-    if (answer == NULL || asked == NULL || id == NULL || !tn.value->equal(asked, id))
-        status = ask_interrupt(ask, task, id);
-    else if (tn.task->write(task, ask->output, answer) == TN_OK)
-        status = tn_done(task);
-    else
-        status =
-            tn_fail(task, "CHANNEL", "the channel did not accept the answer; `answer_schema` can say what it accepts");
-    tn_release(id);
-    return status;
+    tn_value answer = ask_is_answered(task) ? tn_get(input, "answer") : NULL;
+    if (answer == NULL) return ask_interrupt(ask, task);
+    if (tn.task->write(task, ask->output, answer) == TN_OK) return tn_done(task);
+    return tn_fail(task, "CHANNEL", "the channel did not accept the answer; `answer_schema` can say what it accepts");
 }
 
 TN_COMPONENT(ask, "ask", ask_create, ask_start, NULL, NULL, core_release)

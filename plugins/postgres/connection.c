@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define ANSWER_GRACE_MS  10000 /* beyond timeout_ms: then the server or the network is dead */
-#define STARTING_WAIT_MS 200
+/* Beyond timeout_ms, within which the server ends a statement itself: then the server or the network is dead. */
+#define ANSWER_GRACE_MIN_MS 1000
+#define ANSWER_GRACE_MAX_MS 10000
+#define STARTING_WAIT_MS    200
 
 /* ---- The clock ---- */
 
@@ -262,8 +264,16 @@ static tn_value round_read(tn_store *store, struct reply *reply, int64_t deadlin
     return why;
 }
 
+/* As long again, so that a short limit stays short. */
+static int64_t answer_deadline(const tn_store *store) {
+    int64_t grace_ms = store->settings.timeout_ms;
+    if (grace_ms < ANSWER_GRACE_MIN_MS) grace_ms = ANSWER_GRACE_MIN_MS;
+    if (grace_ms > ANSWER_GRACE_MAX_MS) grace_ms = ANSWER_GRACE_MAX_MS;
+    return clock_boot_ms() + store->settings.timeout_ms + grace_ms;
+}
+
 tn_value connection_run(tn_store *store) {
-    int64_t deadline_ms = clock_boot_ms() + store->settings.timeout_ms + ANSWER_GRACE_MS;
+    int64_t deadline_ms = answer_deadline(store);
     tn_value why = NULL;
     bool lost = false;
     if (store->connection != NULL && (store->reply_count == 0 || store->replies[0].result != NULL)) return NULL;

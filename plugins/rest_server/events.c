@@ -15,7 +15,7 @@ struct stream {
 /* False if the text is not a number of an event. */
 static bool read_position(const char *text, int64_t *out) {
     size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || digits > 15 || text[digits] != '\0') return false;
+    if (digits == 0 || digits > 16 || text[digits] != '\0') return false;
     *out = strtoll(text, NULL, 10);
     return true;
 }

@@ -19,11 +19,13 @@
 
 #include <microhttpd.h>
 
-#define HEADERS_MAX     100       /* header fields of a request, and trailer fields; then 431 */
-#define DISCARD_MAX     (1 << 20) /* bytes of a body that are read only to answer a client that still sends */
-#define FRAGMENTS_MAX   4096      /* frames of one WebSocket message */
-#define CLOSE_MS        5000      /* how long a WebSocket client may take to answer a close */
-#define REQUESTS_MAX    (1 << 20) /* open requests of all listeners */
+#define HEADERS_MAX     100        /* header fields of a request, and trailer fields; then 431 */
+#define DISCARD_MAX     (1 << 20)  /* bytes of a body that are read only to answer a client that still sends */
+#define FRAGMENTS_MAX   4096       /* frames of one WebSocket message */
+#define CLOSE_MS        5000       /* how long a WebSocket client may take to answer a close */
+#define WAITING_MUCH    (64 << 20) /* bytes that wait for all clients of a listener: from there on WRITE_LEAST applies */
+#define WRITE_LEAST     16384      /* instead of write_bytes, if that is more */
+#define REQUESTS_MAX    (1 << 20)  /* open requests of all listeners */
 #define LISTENERS_MAX   16
 #define CONNECTIONS_MAX 65000 /* the most that `connections` may be: each needs a watch of tenon.poll */
 

@@ -28,6 +28,11 @@ void listener_unref(struct listener *listener) {
 }
 
 const struct limits *listener_limits(const struct listener *listener) { return &listener->limits; }
+void listener_add_waiting(struct listener *listener, int64_t bytes) { listener->waiting_bytes += (uint64_t)bytes; }
+uint64_t listener_write_limit(const struct listener *listener) {
+    uint64_t most = (uint64_t)listener->limits.write_bytes;
+    return listener->waiting_bytes > WAITING_MUCH && most > WRITE_LEAST ? WRITE_LEAST : most;
+}
 bool listener_is_secure(const struct listener *listener) { return listener->certificate != NULL; }
 bool listener_is_draining(const struct listener *listener) { return listener->draining; }
 struct request_list *listener_requests(struct listener *listener) {

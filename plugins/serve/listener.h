@@ -29,6 +29,8 @@ void listener_unref(struct listener *listener);
 void listener_wake(struct listener *listener);
 void listener_call(struct listener *listener, uint64_t request, int32_t event, tn_value value);
 const struct limits *listener_limits(const struct listener *listener);
+void listener_add_waiting(struct listener *listener, int64_t bytes); /* for its clients; may be negative */
+uint64_t listener_write_limit(const struct listener *listener);      /* of one request now: see request_note_written */
 bool listener_is_secure(const struct listener *listener);
 bool listener_is_draining(const struct listener *listener);
 struct request_list *listener_requests(struct listener *listener);

@@ -37,6 +37,7 @@ struct listener {
     uint64_t wake, timer;
     int64_t sweep_ms;
     uint32_t connections;
+    uint64_t waiting_bytes; /* for clients that do not read, of all requests */
     struct addresses addresses;
     struct shard_list shards, due;
     struct connection_list waiting; /* for a request; the first is due first */

@@ -32,8 +32,14 @@ static struct request *request_new(struct listener *listener, struct connection 
     return request;
 }
 
+static void request_count_waiting(struct request *request, uint64_t bytes) {
+    listener_add_waiting(request->listener, (int64_t)bytes - (int64_t)request->waiting);
+    request->waiting = bytes;
+}
+
 static void request_unref(struct request *request) {
     if (--request->references > 0) return;
+    request_count_waiting(request, 0);
     TAILQ_REMOVE(listener_requests(request->listener), request, in_listener);
     if (request->unwatched) TAILQ_REMOVE(listener_unwatched(request->listener), request, in_unwatched);
     if (request->number != 0) (void)tn_handles_remove(&numbers, request->number);
@@ -55,6 +61,19 @@ void request_set_ready(struct request *request) {
     request->references++;
     TAILQ_INSERT_TAIL(&ready, request, in_ready);
     listener_wake(request->listener);
+}
+
+void request_note_written(struct request *request, uint64_t bytes) {
+    request_count_waiting(request, bytes);
+    if (bytes > listener_write_limit(request->listener)) request->full = true;
+}
+
+void request_note_taken(struct request *request, uint64_t bytes) {
+    request_count_waiting(request, bytes);
+    if (!request->full || bytes >= listener_write_limit(request->listener) / 2) return;
+    request->full = false;
+    request->room = true;
+    request_set_ready(request);
 }
 
 void request_suspend(struct request *request) {

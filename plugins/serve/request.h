@@ -63,6 +63,7 @@ struct request {
     uint64_t length, sent;
     struct tn_text_buffer out; /* of a response with more = 1; the bytes before `out_begin` were taken */
     uint64_t out_begin;
+    uint64_t waiting;      /* bytes for the client, as request_note_waiting was told */
     struct socket *socket; /* WebSocket, after the upgrade */
 };
 TAILQ_HEAD(request_list, request);
@@ -84,6 +85,13 @@ void request_wake(struct request *request);
 /* Inside a callback of libmicrohttpd for this request. */
 void request_suspend(struct request *request);
 void request_unwatch(struct request *request); /* its socket is not watched for a client that leaves */
+/*
+ * So many bytes wait for the client, after some were written, or taken. What may wait is write_bytes, or WRITE_LEAST if
+ * much waits for all clients of the listener: with more the request is `full`, and with less than half of it ROOM is
+ * due.
+ */
+void request_note_written(struct request *request, uint64_t bytes);
+void request_note_taken(struct request *request, uint64_t bytes);
 /* Something is to be delivered. */
 void request_set_ready(struct request *request);
 /* An event REFUSED of the listener, without a request. Takes `refusal`. */

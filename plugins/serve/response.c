@@ -81,11 +81,7 @@ static ssize_t on_read(void *user, uint64_t position, char *to, size_t most) {
     memcpy(to, request->out.bytes + request->out_begin, waiting);
     take_out(request, waiting);
     request->sent += waiting;
-    if (request->full && waiting_bytes(request) < (uint64_t)listener_limits(request->listener)->write_bytes / 2) {
-        request->full = false;
-        request->room = true;
-        request_set_ready(request);
-    }
+    request_note_taken(request, waiting_bytes(request));
     return (ssize_t)waiting;
 }
 
@@ -96,7 +92,7 @@ int32_t response_write(struct request *request, const void *data, uint64_t lengt
         return TN_NO_MEMORY;
     }
     if (length > 0) request_wake(request);
-    if (waiting_bytes(request) > (uint64_t)listener_limits(request->listener)->write_bytes) request->full = true;
+    request_note_written(request, waiting_bytes(request));
     return request->full ? TN_HTTP_SERVER_FULL : TN_OK;
 }
 
@@ -138,6 +134,7 @@ int32_t response_begin(struct request *request, int32_t status, tn_value headers
         MHD_destroy_response(response);
         return TN_NO_MEMORY;
     }
+    request_note_taken(request, waiting_bytes(request));
     return answer_take(request, status, response);
 }
 

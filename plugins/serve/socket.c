@@ -257,11 +257,7 @@ static void progress(struct socket *socket) {
         }
         if (socket->closing == 0) socket->closing = serve_now_ms() + CLOSE_MS;
     }
-    if (request->full && waiting < (uint64_t)request->listener->limits.write_bytes / 2) {
-        request->full = false;
-        request->room = true;
-        request_set_ready(request);
-    }
+    request_note_taken(request, waiting);
     update_watch(socket);
 }
 
@@ -355,7 +351,7 @@ int32_t socket_send(struct request *request, const void *data, uint64_t length, 
     socket->flush = true;
     request->sent += length;
     listener_wake(request->listener);
-    if (waiting_bytes(socket) > (uint64_t)request->listener->limits.write_bytes) request->full = true;
+    request_note_written(request, waiting_bytes(socket));
     return request->full ? TN_HTTP_SERVER_FULL : TN_OK;
 }
 

@@ -333,8 +333,9 @@ typedef struct tn_task_1 {
     int32_t TN_FN(cancelled)(tn_task task);
     /*
      * [loop, worker] {task_id, attempt, run_id, thread_id, runner_id, node, path, step, now, seed, tags, metadata,
-     * configurable}. task_id stays the same across attempts and resumes, and no other task has it: use it as the
-     * idempotency key. It has at most 96 letters, digits, `-`, `.` and `_`.
+     * configurable}; resumed: true, if start was called with {continuation, answer}: other input can look alike.
+     * task_id stays the same across attempts and resumes, and no other task has it, also in a fork of the thread: use
+     * it as the idempotency key. It has at most 96 letters, digits, `-`, `.` and `_`.
      */
     int32_t TN_FN(context)(tn_task task, tn_value *out);
     /* [loop, worker] The channel bound as `index`, as it was when the super-step started; NULL if it has no value. */

@@ -5,6 +5,7 @@ rest_live.py ADDRESS KEY KEY_OF_ANOTHER_USER
 
 import http.client
 import json
+import socket
 import sys
 import urllib.parse
 
@@ -198,8 +199,29 @@ def documents():
     expect("subscribe" in json.dumps(rows["run/start"]["params"]), False, "run/start has no subscription")
 
 
+def slow_readers():
+    """Clients that do not read large responses: a key holds so many bytes, and others are served."""
+    size = 8 << 20
+    started = call("/api/run/start", {"document": "graph:question", "input": {"topic": "x" * size}, "config": {"thread_id": "large"}})
+    call("/api/run/wait", {"run_id": started[1]["run_id"]})  # it fails, because its question is too long; its state is saved
+    path, clients = "/api/thread/state?thread_id=large", []
+    for _ in range(26):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect((place.hostname, place.port))
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: {place.netloc}\r\nauthorization: Bearer {key}\r\n\r\n".encode())
+        clients.append((client, int(client.recv(12, socket.MSG_WAITALL)[9:])))
+    statuses = [status for _, status in clients]
+    expect(statuses, [200] * 23 + [429] * 3, "192 MiB that are not read")
+    expect(clients[-1][0].recv(4000).split(b"\r\n\r\n")[0].count(b"Retry-After: "), 1, "a header of the refusal")
+    expect(call("/api/thread/list", key=other)[0], 200, "another user")
+    for client, _ in clients:
+        client.close()
+
+
 methods()
 rpc()
 events()
 artifacts()
 documents()
+slow_readers()

@@ -8,7 +8,10 @@ failed ADDRESS KEY FILE       its response says that hosts have died with it
 """
 import http.client
 import json
+import socket
 import sys
+
+import websocket
 
 PHASE, ADDRESS, KEYS = sys.argv[1], sys.argv[2].split("//")[1], sys.argv[3:5]
 TEXT = ["First.", "0123456789abcdefghijklmnopqrstuvwxyz", "Third."]
@@ -51,7 +54,13 @@ def begin(graph):
             message = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
             stream = connect("POST", f"/api/chat/stream?graph={graph}", key, {"id": chat, "messages": [message]})
             made.append({"key": key, "chat": chat, "stream": stream})
+    for how in (rest_events, rest_socket):
+        run = call("POST", "/api/run/start", KEYS[0], {"document": "graph:" + graph, "config": {"thread_id": how.__name__},
+                                                      "input": {"messages": [{"role": "user", "content": "hi"}]}})["run_id"]
+        made.append({"key": KEYS[0], "rest": run, "how": how.__name__, "heard": how(run, KEYS[0], 0, 8)})
     for number, one_of in enumerate(made):
+        if "rest" in one_of:
+            continue
         # Some clients have read the first event, others are in the second message, whose text comes slowly.
         if "response" in one_of:
             stream = connect("GET", f"/v1/responses/{one_of['response']}?stream=true", one_of["key"])
@@ -98,11 +107,68 @@ def resume_chat(made):
     return texts
 
 
+def rest_events(run, key, after, most=None):
+    """Up to so many events of the run, or all, as server-sent events."""
+    return events(connect("GET", f"/api/runs/{run}/events?after={after}", key), most)
+
+
+class Place:
+    """The server, as websocket.Client expects it."""
+
+    @staticmethod
+    def connect(_):
+        host, _, port = ADDRESS.partition(":")
+        return socket.create_connection((host, int(port)), timeout=60)
+
+
+def rest_socket(run, key, after, most=None):
+    """The same over a WebSocket."""
+    websocket.UPGRADE[1:2] = [b"Host: " + ADDRESS.encode()]
+    client = websocket.Client(Place, b"/rpc", extra=[b"Authorization: Bearer " + key.encode()])
+    call = {"jsonrpc": "2.0", "id": 1, "method": "run/subscribe", "params": {"run_id": run, "after": after}}
+    client.send(websocket.frame(websocket.TEXT, json.dumps(call).encode()))
+    heard = []
+    while len(heard) != most and not (heard and "status" in heard[-1]):
+        _, opcode, payload = client.frame()
+        message = json.loads(payload) if opcode == websocket.TEXT else {}
+        if message.get("method") in ("run/event", "run/ended"):
+            heard.append(message["params"])
+    client.socket.close()
+    return heard
+
+
+def rest_texts(made):
+    """What a client has that continues after its last event, and replaces what happens again: all that follows the
+    last step that was saved."""
+    run = call("POST", "/api/run/get", made["key"], {"run_id": made["rest"]})
+    last, kept = made["heard"][-1]["seq"], 0
+    rest = globals()[made["how"]](made["rest"], made["key"], last)
+    numbers = [event["seq"] for event in rest]
+    assert numbers == list(range(numbers[0], numbers[0] + len(rest))) and numbers[0] > last + 1, (last, numbers)
+    assert "missed" not in rest[0] and rest[-1]["status"] == "done", (rest[0], rest[-1])
+    for number, params in enumerate(made["heard"]):
+        event = params["event"]
+        if event["type"] == "updates" and "path" not in event and event["step"] <= run["continued_from"]:
+            kept = number + 1
+    texts = {}
+    for params in made["heard"][:kept] + rest[:-1]:
+        event = params["event"]
+        if event["type"] == "messages":
+            name = event["path"][0]
+            texts[name] = texts.get(name, "") + event["delta"].get("content", "")
+    return [texts[name] for name in ("first", "second", "third")]
+
+
 def resume(_):
     with open("begun", encoding="utf-8") as file:
         begun = json.load(file)
-    for made in begun[: EACH * 2]:  # those of Ada
-        texts = resume_response(made) if "response" in made else [text for text in resume_chat(made) if text]
+    for made in begun[: EACH * 2] + begun[EACH * 4:]:  # those of Ada
+        if "rest" in made:
+            texts = rest_texts(made)
+        elif "response" in made:
+            texts = resume_response(made)
+        else:
+            texts = [text for text in resume_chat(made) if text]
         assert texts == TEXT, (made, texts)
 
 
@@ -110,7 +176,9 @@ def whole(_):
     with open("begun", encoding="utf-8") as file:
         begun = json.load(file)
     for made in begun:
-        if "response" in made:
+        if "rest" in made:
+            texts = rest_texts(made)  # the run has ended
+        elif "response" in made:
             response = call("GET", f"/v1/responses/{made['response']}", made["key"])
             assert response["status"] == "completed", response
             texts = [part["text"] for item in response["output"] for part in item["content"]]

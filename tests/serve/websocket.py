@@ -33,9 +33,9 @@ def frame(opcode, payload=b"", fin=True, masked=True, rsv=0, length=None):
 
 
 class Client:
-    def __init__(self, server, path=b"/socket", with_handshake=b"", receive_buffer=None):
+    def __init__(self, server, path=b"/socket", with_handshake=b"", receive_buffer=None, extra=()):
         self.socket = server.connect(receive_buffer)
-        self.socket.sendall(handshake(path) + with_handshake)
+        self.socket.sendall(handshake(path, [*UPGRADE, *extra]) + with_handshake)
         self.data = b""
         head = read_head(self.socket)
         assert head.startswith(b"HTTP/1.1 101 ") and b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in head, head

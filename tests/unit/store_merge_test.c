@@ -14,7 +14,9 @@
 #include "host/plugin/registry/registry.h"
 #include "tests/unit/engine_fixture.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <tenon/store.h>
+#include <time.h>
 
 enum { COMMITS = 3 };
 
@@ -55,12 +57,26 @@ static int32_t commit_counted(tn_store *store, tn_value batch, tn_value *result,
     return inner->commit(store, batch, result, error);
 }
 
+static bool away;        /* the store cannot be reached, which each query finds out slowly */
+static atomic_int asked; /* queries of the provider */
+
+static int32_t query_slow(tn_store *store, tn_value query, tn_value *result, tn_value *error) {
+    const struct timespec slow = {1, 50000000};
+    asked++;
+    if (!away) return inner->query(store, query, result, error);
+    (void)nanosleep(&slow, NULL);
+    (void)fail_with("STORE_ERROR", error);
+    *error = value_set_take(*error, "retryable", value_bool(true));
+    return TN_FAILED;
+}
+
 static const void *offer(void *self, const char *interface_id) {
     const void *found = real->get(self, interface_id);
     if (!found || strcmp(interface_id, TN_STORE_DRAFT) != 0) return found;
     inner = found;
     outer = *inner;
     outer.commit = commit_counted;
+    outer.query = query_slow;
     outer.group = groups ? group : NULL;
     return &outer;
 }
@@ -274,6 +290,40 @@ static void performs_are_grouped_if_they_may(void **state) {
     }
 }
 
+/* ---- A store that cannot be reached ---- */
+
+static void on_refused(void *user, int32_t status, tn_value result, const struct error *error) {
+    (void)user, (void)result;
+    assert_int_equal(status, TN_FAILED);
+    assert_string_equal(error->code, "STORE_ERROR");
+    reported++;
+}
+
+/* All wait through the first attempt, so the others do not wait through more. The next request asks again. */
+static void one_attempt_is_enough_for_all_that_wait(void **state) {
+    struct host *host = host_with(false);
+    struct store *store = host_store(host, NULL);
+    tn_value found = NULL;
+    (void)state;
+    assert_int_equal(store_query_wait(store, store_get(STORE_CACHE, "a"), &found, NULL), TN_OK);
+    value_unref(found);
+    asked = 0;
+    reported = 0;
+    away = true;
+    pthread_mutex_lock(&submitting);
+    store_perform(store, wait_for_all, NULL, NULL, NULL);
+    for (int i = 0; i < COMMITS; i++) store_query_take(store, store_get(STORE_CACHE, "a"), on_refused, NULL);
+    pthread_mutex_unlock(&submitting);
+    (void)loop_run(store_loop(store), all_reported, NULL);
+    assert_int_equal(reported, COMMITS);
+    assert_int_equal(asked, 1);
+    away = false;
+    assert_int_equal(store_query_wait(store, store_get(STORE_CACHE, "a"), &found, NULL), TN_OK);
+    assert_int_equal(asked, 2);
+    value_unref(found);
+    host_free(host);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_batch_and_each_its_results),
                                        cmocka_unit_test(a_refused_commit_does_not_affect_the_others),
@@ -281,6 +331,7 @@ int main(void) {
                                        cmocka_unit_test(one_group_and_each_its_result),
                                        cmocka_unit_test(a_failed_group_is_repeated_one_by_one),
                                        cmocka_unit_test(a_failed_group_is_reported_to_all),
-                                       cmocka_unit_test(performs_are_grouped_if_they_may)};
+                                       cmocka_unit_test(performs_are_grouped_if_they_may),
+                                       cmocka_unit_test(one_attempt_is_enough_for_all_that_wait)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "adl/value/buffer.h"
 #include "adl/value/deferred.h"
 #include "adl/value/memory.h"
+#include "host/base/clock.h"
 #include "host/base/config/config.h"
 #include "host/base/container_of.h"
 #include "host/base/log.h"
@@ -28,6 +29,8 @@
 #include <string.h>
 #include <tenon/store.h>
 #include <time.h>
+
+#define STORE_SLOW_MS 1000 /* an attempt that fails faster is worth another one for each request */
 
 struct store_queue {
     struct store_request *first, **last;
@@ -60,6 +63,8 @@ struct store {
     int32_t status; /* result of opening the provider; `error` has the reason */
     tn_value error;
     tn_value outage; /* the error of the last request, if it means that the store cannot be reached; or NULL */
+    /* Requests that were submitted before that have waited as long as the one that failed so; 0: none. */
+    int64_t outage_from_ms;
     struct store_presence presence;
 };
 
@@ -122,12 +127,22 @@ static void store_run_requests(struct store *store, struct store_request *first)
     }
 }
 
+/*
+ * True if the request is refused, because the store cannot be reached: another attempt would take as long as the last
+ * one. So nothing waits for more than two attempts, however many requests are pending.
+ */
+static bool store_gives_up(const struct store *store, const struct store_request *request) {
+    return store->outage && (store->closing || request->submitted_ms <= store->outage_from_ms);
+}
+
 /* Under the lock: removes the first pending request, and those right behind it that may run together with it. */
 static struct store_request *store_take_pending(struct store *store) {
     struct store_request *first = store_queue_pop(&store->pending), *last = first;
     if (!first) return NULL;
     size_t operations = store_request_operations(first);
-    while (store->pending.first && store_request_joins(&store->provider, first, store->pending.first, &operations)) {
+    bool refused = store_gives_up(store, first);
+    while (store->pending.first && store_gives_up(store, store->pending.first) == refused &&
+           store_request_joins(&store->provider, first, store->pending.first, &operations)) {
         last = store->pending.first; /* linked behind the one before already */
         (void)store_queue_pop(&store->pending);
     }
@@ -201,19 +216,21 @@ static void store_return(struct store_request *request) {
     loop_post(from->loop, &from->work);
 }
 
-static void store_note_outage(struct store *store, const struct store_request *request) {
+/* The requests were run from `started_ms` on. */
+static void store_note_outage(struct store *store, const struct store_request *request, int64_t started_ms) {
     tn_value failure = NULL;
     for (; request; request = request->next) {
         bool lost = request->status != TN_OK && value_text_is(value_get(request->error, "code"), "STORE_ERROR") &&
                     value_to_bool(value_get(request->error, "retryable"));
         failure = lost ? request->error : NULL;
     }
-    if (failure) value_ref(failure);
+    /* Whether a COMMIT that was sent has been applied concerns the others not. */
+    if (failure) failure = value_remove_take(value_ref(failure), value_text("detail"));
     value_unref(store->outage);
     store->outage = failure;
+    store->outage_from_ms = clock_now_ms() - started_ms >= STORE_SLOW_MS ? started_ms : 0;
 }
 
-/* The store is being closed and cannot be reached: each of these requests would wait for it as long as the last one. */
 static void store_refuse_requests(struct store *store, struct store_request *request) {
     for (; request; request = request->next) {
         request->status = TN_FAILED;
@@ -231,17 +248,20 @@ static void *store_thread_main(void *user) {
             store->over = true;
             break;
         }
-        bool gives_up = store->closing && store->outage;
-        bool due = store_presence_wait_ms(&store->presence) == 0 && !gives_up;
+        bool refused = request && store_gives_up(store, request);
+        bool due = store_presence_wait_ms(&store->presence) == 0 && !refused && !(store->closing && store->outage);
         if (!request && !due) {
             store_wait_for_requests(store);
             continue;
         }
         pthread_mutex_unlock(&store->lock);
         if (due) store_presence_write(&store->presence, &store->provider, store->open, store_wall_ms(store));
-        if (request && gives_up) store_refuse_requests(store, request);
-        if (request && !gives_up) store_run_requests(store, request);
-        if (request) store_note_outage(store, request);
+        int64_t started_ms = clock_now_ms();
+        if (refused)
+            store_refuse_requests(store, request);
+        else if (request)
+            store_run_requests(store, request);
+        if (request && !refused) store_note_outage(store, request, started_ms);
         store_read_clock(store);
         pthread_mutex_lock(&store->lock);
         for (struct store_request *next; request; request = next) {
@@ -321,6 +341,7 @@ static void store_submit(struct store *store, struct store_request *request) {
     struct store *main = store->main;
     loop_hold(store->loop);
     request->from = store;
+    request->submitted_ms = clock_now_ms();
     request->started_us = trace_start(store->loop);
     pthread_mutex_lock(&main->lock);
     store->running += main != store;
@@ -379,6 +400,7 @@ int32_t store_perform_now(struct store *store, store_perform_fn *perform, void *
     struct store_waiting waits = {PTHREAD_COND_INITIALIZER, false};
     struct store_request request = {
         .kind = STORE_REQUEST_PERFORM, .perform = perform, .perform_user = user, .waits = &waits};
+    request.submitted_ms = clock_now_ms();
     pthread_mutex_lock(&store->lock);
     bool over = store->over;
     if (!over) {

@@ -40,7 +40,8 @@ struct store_request {
     void (*release)(void *); /* frees perform_user; or NULL */
     store_done *done;
     void *user;
-    int64_t started_us; /* trace_start, when it was submitted */
+    int64_t submitted_ms; /* clock_now_ms */
+    int64_t started_us;   /* trace_start, when it was submitted */
     int32_t status;
     tn_value result, error;      /* error: an object, as the provider returned it */
     struct store_waiting *waits; /* of a thread that waits for it instead of the loop; or NULL */

@@ -98,6 +98,7 @@ static tn_value activation_context(struct activation *activation) {
     context = value_set_take(context, "task_id", value_text(activation_id(activation, id)));
     context = value_set_take(context, "attempt", value_int(activation->attempt));
     context = value_set_take(context, "node", value_ref(activation_definition(activation)->id));
+    if (activation->resumed) context = value_set_take(context, "resumed", value_bool(true));
     uint64_t seed = run_mix(run->options.seed, activation_hash(activation)) >> 4; /* never negative as an int64_t */
     return value_set_take(context, "seed", value_int((int64_t)seed));
 }

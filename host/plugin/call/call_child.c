@@ -165,6 +165,10 @@ static tn_value child_context(struct call *call) {
         buffer_append(&id, buffer_cstr(&path), path.length);
     }
     context = value_set_take(context, "task_id", value_text(buffer_cstr(&id)));
+    if (call->resumed)
+        context = value_set_take(context, "resumed", value_bool(true));
+    else
+        context = value_remove_take(context, value_text("resumed"));
     buffer_finish(&path);
     buffer_finish(&id);
     if (trace_wanted(call->loop))

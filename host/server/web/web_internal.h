@@ -24,6 +24,8 @@ struct plugin_caller;
 #define WEB_BODY_MAX      (64 << 20)         /* of a body that is given as a whole */
 #define WEB_UPLOAD_MAX    ((int64_t)1 << 30) /* of a streamed one */
 #define WEB_UNREAD_MAX    (16 << 20)         /* bytes that a plugin writes after TN_SERVER_FULL; then abort */
+#define WEB_WAITING_MAX   (256 << 20)        /* bytes of responses that clients have not read: see web_waiting.c */
+#define WEB_WAITING_SMALL 16384              /* bytes of one that only the limit of its key refuses */
 #define WEB_HEADERS_MAX   64u                /* headers of a response; then TN_INVALID */
 #define WEB_HEADER_MAX    8192u              /* bytes of one of them */
 #define WEB_CALLERS_MAX   10000u             /* callers of a host; then 503 */
@@ -73,6 +75,7 @@ struct web_request {
     tn_value causes;             /* trace context of what it causes: {traceparent, tracestate?}; or NULL */
     int64_t started_us, last_ms; /* last_ms: of the last event */
     uint64_t unread;             /* bytes written since FULL */
+    int64_t waiting;             /* bytes that web_waiting.c counts */
     uint64_t received;           /* bytes of the body */
     int status;                  /* of the response; 0 before it */
     bool head_only;              /* HEAD: what the plugin writes is dropped */
@@ -112,6 +115,7 @@ struct web {
     size_t caller_count;
     uint64_t last_caller;
     int64_t bodies;     /* bytes of bodies that are being received */
+    int64_t waiting;    /* bytes that clients have not read */
     struct buffer text; /* of one event or body, while it is written */
     struct web_probe *probe;
     struct loop_timer tick;
@@ -160,6 +164,14 @@ void web_refuse(struct web_request *request, const struct web_refusal *refusal);
 void web_refuse_drain(struct web_request *request);
 void web_refuse_format(struct web_request *request, int status, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* web_waiting.c: a response of this length is about to be sent. Only with WEB_ROOM it counts. */
+enum web_room { WEB_ROOM, WEB_ROOM_NONE, WEB_ROOM_NONE_OF_KEY };
+enum web_room web_waiting_add(struct web_request *request, size_t length);
+void web_waiting_end(struct web_request *request);
+/* Bytes were written to a stream or socket. False: too many wait, so the request was aborted. */
+bool web_note_unread(struct web_request *request, size_t length);
+void web_note_room(struct web_request *request); /* the provider is not full any more */
 
 /* web_respond.c: as the functions of tn_server_draft. */
 int32_t web_respond(struct web_request *request, tn_value response);

@@ -124,16 +124,24 @@ bool key_use_begin(struct key_use *use, tn_value limits, size_t open_max, int64_
 
 void key_use_end(struct key_use *use) { use->open--; }
 
-bool key_use_add_body(struct key_use *use, int64_t bytes, int64_t most) {
-    if (use->bodies + bytes > most) {
+static bool bytes_add(struct key_use *use, int64_t *all, int64_t bytes, int64_t most) {
+    if (*all + bytes > most) {
         use->retry_ms = 1000;
         return false;
     }
-    use->bodies += bytes;
+    *all += bytes;
     return true;
 }
 
+bool key_use_add_body(struct key_use *use, int64_t bytes, int64_t most) {
+    return bytes_add(use, &use->bodies, bytes, most);
+}
 void key_use_remove_body(struct key_use *use, int64_t bytes) { use->bodies -= bytes; }
+
+bool key_use_add_waiting(struct key_use *use, int64_t bytes, int64_t most) {
+    return bytes_add(use, &use->waiting, bytes, most);
+}
+void key_use_remove_waiting(struct key_use *use, int64_t bytes) { use->waiting -= bytes; }
 
 int64_t key_use_retry_s(const struct key_use *use) { return use->retry_ms > 1000 ? (use->retry_ms + 999) / 1000 : 1; }
 

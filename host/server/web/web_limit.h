@@ -45,6 +45,9 @@ void key_use_end(struct key_use *use);
 /* Bytes of a body have arrived for a request that is open. False: the key would have more than `most`. */
 bool key_use_add_body(struct key_use *use, int64_t bytes, int64_t most);
 void key_use_remove_body(struct key_use *use, int64_t bytes);
+/* The same for bytes of responses that its clients have not read. */
+bool key_use_add_waiting(struct key_use *use, int64_t bytes, int64_t most);
+void key_use_remove_waiting(struct key_use *use, int64_t bytes);
 /* Seconds until what was refused last can be tried again, at least 1: for Retry-After. */
 int64_t key_use_retry_s(const struct key_use *use);
 

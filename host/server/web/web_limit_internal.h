@@ -24,6 +24,7 @@ struct key_use {
     } unsaved, saving; /* parts of these numbers that the store does not have; that are being written */
     bool has_budget;   /* the key has a limit of them */
     int64_t bodies;    /* bytes of bodies that are being received */
+    int64_t waiting;   /* bytes of responses that clients have not read */
     uint64_t requests; /* since the start of the host */
     int64_t retry_ms;  /* of the last refusal */
 };

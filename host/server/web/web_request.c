@@ -91,6 +91,7 @@ static void request_free(struct web_request *request) {
     web->open--;
     streams_remove(request);
     request_release_body(request);
+    web_waiting_end(request);
     buffer_finish(&request->body);
     loop_undefer(web->loop, &request->later);
     access_wait_cancel(request->wait);
@@ -269,8 +270,7 @@ void web_on_http(void *user, uint64_t number, int32_t event, tn_value value) {
     case TN_HTTP_SERVER_BODY: request_on_body(request, value); break;
     case TN_HTTP_SERVER_BODY_END: request_on_body_end(request); break;
     case TN_HTTP_SERVER_ROOM:
-        request->full = false;
-        request->unread = 0;
+        web_note_room(request);
         web_request_deliver(request, TN_SERVER_ROOM, NULL);
         break;
     case TN_HTTP_SERVER_MESSAGE: web_request_deliver(request, TN_SERVER_MESSAGE, value); break;

@@ -193,6 +193,23 @@ static int32_t respond_read(struct web_request *request, tn_value response, tn_v
     return bodiless && (body->streams || body->length) ? TN_INVALID : TN_OK;
 }
 
+/*
+ * The plugin has responded, but too much waits for slow clients. The client gets an error in the words of the plugin,
+ * which stays the request's owner until TN_SERVER_CLOSED.
+ */
+static int32_t refuse_response(struct web_request *request, enum web_room room) {
+    tn_server_handler handler = request->handler;
+    text_trim(request->web);
+    if (room == WEB_ROOM_NONE)
+        web_refuse_format(request, 503, "LIMIT",
+                          "too many large responses wait for clients that read slowly; try again later");
+    else
+        web_refuse_format(request, 429, "RATE_LIMITED",
+                          "too many large responses wait for clients of this key that read slowly; try again later");
+    request->handler = handler;
+    return TN_LIMIT;
+}
+
 int32_t web_respond(struct web_request *request, tn_value response) {
     tn_value headers = value_array();
     struct body body;
@@ -203,6 +220,11 @@ int32_t web_respond(struct web_request *request, tn_value response) {
         value_unref(headers);
         if (first && !request->refusing) web_request_fail(request, "the plugin's response is malformed");
         return TN_INVALID;
+    }
+    enum web_room room = request->refusing ? WEB_ROOM : web_waiting_add(request, body.length);
+    if (room != WEB_ROOM) {
+        value_unref(headers);
+        return refuse_response(request, room);
     }
     headers = headers_of(request, headers, &body, (int)status);
     bool more = body.streams && !request->head_only;
@@ -228,11 +250,7 @@ int32_t web_write(struct web_request *request, const char *data, size_t length) 
     int32_t status = provider->vtable->write(provider->self, request->number, data, length);
     if (status == TN_HTTP_SERVER_FULL) request->full = true;
     if (status != TN_OK && status != TN_HTTP_SERVER_FULL) return TN_STALE;
-    if (request->full) request->unread += length;
-    if (request->unread > WEB_UNREAD_MAX) {
-        web_request_abort(request, "limit");
-        return TN_STALE;
-    }
+    if (!web_note_unread(request, length)) return TN_STALE;
     return request->full ? TN_SERVER_FULL : TN_OK;
 }
 

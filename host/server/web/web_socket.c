@@ -80,11 +80,7 @@ int32_t web_send(struct web_request *request, tn_value message) {
     int32_t status = provider->vtable->send(provider->self, request->number, data, length, text);
     if (status != TN_OK && status != TN_HTTP_SERVER_FULL) return TN_STALE;
     if (status == TN_HTTP_SERVER_FULL) request->full = true;
-    if (request->full) request->unread += length;
-    if (request->unread > WEB_UNREAD_MAX) {
-        web_request_abort(request, "limit");
-        return TN_STALE;
-    }
+    if (!web_note_unread(request, length)) return TN_STALE;
     return request->full ? TN_SERVER_FULL : TN_OK;
 }
 

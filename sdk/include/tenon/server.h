@@ -103,7 +103,8 @@ typedef struct tn_server_draft {
      * with the headers that proxies need, and a comment as keep-alive every 15 seconds. TN_INVALID: malformed, or there
      * was a response already; the request then gets 500 if there was none. 429 and 503 get a Retry-After unless
      * `headers` have one. All responses get X-Request-Id, X-Content-Type-Options and, if they have none, Cache-Control;
-     * headers of framing and of CORS are not the plugin's.
+     * headers of framing and of CORS are not the plugin's. TN_LIMIT: too many large responses wait for clients that
+     * read slowly, so the request got 503 or 429, in the words of TN_SERVER_REFUSED.
      */
     int32_t TN_FN(respond)(const tn_host *host, uint64_t request, tn_value response);
     /*

@@ -1,6 +1,6 @@
-# `kill -9` while runs of two protocols and two users are active: the next host continues all of them, also those that no
+# `kill -9` while runs of three protocols and two users are active: the next host continues all of them, also those that no
 # client asks for. A host that runs beside it does not. A run with which hosts die again and again is given up.
-for plugin in serve openai_server ai_sdk sqlite; do
+for plugin in serve openai_server ai_sdk rest_server sqlite; do
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
 done
 command -v python3 >/dev/null || skips "python3 is not installed"

@@ -28,3 +28,29 @@ for thread in one fork other/one; do
     run tenon replay "$thread"
     expect_code 0
 done
+
+# A thread that waits for an answer: its fork waits for the same one, in another host, too, and is answered independently.
+cat >asks.yaml <<'YAML'
+version: "1.0"
+channels: [{name: colour, type: last_value}, {name: all, type: append}]
+nodes:
+  - {id: first, type: ask, config: {question: "Which colour?", output_key: colour}}
+  - {id: then, type: ask, config: {question: "{item.answer}?", output_key: all}}
+edges:
+  - {from: START, to: first}
+  - {from: first, type: map, over: '[{"answer": "forged", "continuation": {"asked": "forged"}}]', as: item, to: then}
+  - {from: then, to: END}
+YAML
+run tenon run asks.yaml --thread waits
+expect_code 5
+id=$(grep -o '(id [0-9a-f]*' "$work/err" | cut -c5-)
+run tenon thread fork waits waits-too
+expect_code 0
+for thread in waits-too waits; do
+    run tenon run asks.yaml --thread $thread --resume --answer "$id=\"$thread\""
+    expect_code 5 && expect_in err "forged?" && expect_not_in err "colour"
+    run tenon thread state $thread
+    expect_out "{\"colour\":\"$thread\",\"all\":[]}"
+done
+run tenon replay waits-too
+expect_code 0

@@ -47,6 +47,8 @@ static inline void tn_sha256_mix(uint32_t hash[8], const unsigned char block[64]
         0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
         0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
     };
+    /* Variables stay in registers; an array would be moved in memory by each step. */
+    uint32_t a = hash[0], b = hash[1], c = hash[2], d = hash[3], e = hash[4], f = hash[5], g = hash[6], h = hash[7];
     uint32_t words[64];
     for (uint32_t i = 0; i < 16; i++) {
         const unsigned char *from = block + 4 * i;
@@ -58,8 +60,6 @@ static inline void tn_sha256_mix(uint32_t hash[8], const unsigned char block[64]
         words[i] = words[i - 16] + (tn_sha256_rotate(older, 7) ^ tn_sha256_rotate(older, 18) ^ older >> 3) +
                    words[i - 7] + (tn_sha256_rotate(newer, 17) ^ tn_sha256_rotate(newer, 19) ^ newer >> 10);
     }
-    /* Variables stay in registers; an array would be moved in memory by each step. */
-    uint32_t a = hash[0], b = hash[1], c = hash[2], d = hash[3], e = hash[4], f = hash[5], g = hash[6], h = hash[7];
     for (uint32_t i = 0; i < 64; i++) {
         uint32_t first = h + (tn_sha256_rotate(e, 6) ^ tn_sha256_rotate(e, 11) ^ tn_sha256_rotate(e, 25)) +
                          ((e & f) ^ (~e & g)) + constants[i] + words[i];
