@@ -119,7 +119,9 @@ static void scope_finish(struct files_scope *scope) {
 
 /* The folder NAME/VERSION of the installed pack that contains the canonical path; NULL if no pack does. */
 static char *files_pack(const struct files *files, const char *path) {
-    char *packs = files->packs ? path_real(files->packs) : NULL;
+    /* Most machines have no packs: to learn that takes one call, path_real one for each folder around. */
+    struct stat found;
+    char *packs = files->packs && stat(files->packs, &found) == 0 ? path_real(files->packs) : NULL;
     const char *below = path_below(packs, path);
     size_t name = below ? strcspn(below, "/") : 0, version = name && below[name] ? strcspn(below + name + 1, "/") : 0;
     char *pack = version ? mem_text_n(path, (size_t)(below - path) + name + 1 + version) : NULL;

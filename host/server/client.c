@@ -20,7 +20,7 @@ struct client {
     struct client_call *calls;
     size_t count;
     uint64_t last_number;
-    bool paused;
+    bool paused, has_run;
     struct loop_work work; /* client_send */
 };
 
@@ -108,6 +108,8 @@ struct server *client_server(const struct client *client) {
 const char *client_name(const struct client *client) { return client->name; }
 enum method_scope client_scope(const struct client *client) { return client->options.scope; }
 bool client_is_sending(const struct client *client) { return client->work.queued; }
+void client_note_run(struct client *client) { client->has_run = true; }
+bool client_has_run(const struct client *client) { return client->has_run; }
 bool client_names_files(const struct client *client) { return client->options.files; }
 const char *client_owner(const struct client *client) { return client->owner; }
 bool client_is_plugin(const struct client *client) { return client->options.plugin; }

@@ -55,6 +55,9 @@ enum method_scope client_scope(const struct client *client);
 void client_pause(struct client *client, bool paused);
 /* True until the events that it has credit for were sent. */
 bool client_is_sending(const struct client *client);
+/* A run of the server knows the client as the one that has started it, until the client is freed. */
+void client_note_run(struct client *client);
+bool client_has_run(const struct client *client); /* true also when these runs are not known any more */
 bool client_names_files(const struct client *client);
 bool client_is_plugin(const struct client *client);
 const char *client_owner(const struct client *client); /* NULL: the operator */

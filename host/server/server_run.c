@@ -107,6 +107,7 @@ const struct server_run *server_run_older(const struct server_runs *runs, const 
 }
 
 void server_runs_forget_client(struct server_runs *runs, const struct client *client) {
+    if (!client_has_run(client)) return; /* such as that of a subscription */
     for (struct server_run *run = runs->newest; run; run = run->older)
         if (run->client == client) run->client = NULL;
 }
@@ -469,6 +470,7 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
     if (status == TN_OK) status = run_open(run, options, &inner, error);
     if (status == TN_OK) {
         run->client = options->client;
+        if (options->client) client_note_run(options->client);
         run->id = mem_text(id);
         run->thread = inner.request.id ? mem_text(inner.request.id) : NULL;
         run->document = options->document ? mem_text(options->document) : NULL;

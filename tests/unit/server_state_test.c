@@ -247,7 +247,7 @@ static void every_method_reports_the_store(void **state) {
             value_unref(outcome);
             count++;
         }
-        assert_int_equal(count, 11 + 10 + 8 + 5);
+        assert_int_equal(count, 12 + 10 + 8 + 5);
         served_close(&served);
     }
 }
