@@ -24,8 +24,10 @@ static bool is_key_of(const struct slots *slots, uint32_t entry, struct string *
     return string_hash_of(other) == string_hash_of(key) && key_equals_chars(other, key->chars, key->length);
 }
 
-/* Of equal keys, which only an object has that is not checked yet, the first is entered: a chain of all is quadratic.
- */
+#define NEAR 16u /* places of the index, in which no key is compared */
+
+/* Of equal keys, which only an object has that is not checked yet, the first ones are entered: a chain of all is
+ * quadratic. */
 void object_index(struct slots *slots, uint32_t from, uint32_t to) {
     _Atomic uint32_t *index = slots_index(slots);
     uint32_t mask = slots->index_mask;
@@ -33,9 +35,9 @@ void object_index(struct slots *slots, uint32_t from, uint32_t to) {
         for (uint32_t i = 0; i <= mask; i++) atomic_init(&index[i], 0);
     for (uint32_t entry = from; entry < to; entry++) {
         struct string *key = string_of(slots->items[2 * (size_t)entry]);
-        uint32_t at = string_hash_of(key) & mask, other;
+        uint32_t at = string_hash_of(key) & mask, passed = 0, other;
         while ((other = atomic_load_explicit(&index[at], memory_order_relaxed)) != 0 &&
-               !is_key_of(slots, other - 1, key))
+               !(++passed > NEAR && is_key_of(slots, other - 1, key)))
             at = (at + 1) & mask;
         if (other == 0) atomic_store_explicit(&index[at], entry + 1, memory_order_relaxed);
     }
