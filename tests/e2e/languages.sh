@@ -8,7 +8,8 @@ PATH=$PATH:${CARGO_HOME:-$owner_home/.cargo}/bin:/usr/local/go/bin
 if [ -d "${RUSTUP_HOME:-$owner_home/.rustup}" ]; then export RUSTUP_HOME=${RUSTUP_HOME:-$owner_home/.rustup}; fi
 export CARGO_HOME=$work/cargo
 export GOCACHE=$BINARY/go-cache GOPATH=$work/go GOPROXY=off GOTOOLCHAIN=local GOENV=off GOWORK=off CGO_ENABLED=1
-unset GOFLAGS
+# Go compiles its whole library for a plugin.
+export GOFLAGS="'-gcflags=all=-N -l'"
 
 cmake --install "$BINARY/sdk" --prefix "$work/sdk" >"$work/log" || { cat "$work/log" >&2; fails "the SDK cannot be installed"; }
 PKG_CONFIG_PATH=$(dirname "$(find "$work/sdk" -name tenon-sdk.pc)")
