@@ -11,6 +11,7 @@
 
 wait TEXT   waits until the terminal has shown TEXT since the last wait; at most a minute
 send TEXT   types TEXT and Enter
+sends TEXT  the same with several lines, at once: in TEXT, \\n stands between them
 type TEXT   types TEXT without Enter
 key C-x     types a control character
 run COMMAND runs a command of the shell, and waits for its end
@@ -52,6 +53,8 @@ def main():
         word, _, text = line.rstrip("\n").partition(" ")
         if word == "send":
             os.write(terminal, text.encode() + b"\n")
+        elif word == "sends":  # lines, separated by \\n, at once
+            os.write(terminal, text.replace("\\n", "\n").encode() + b"\n")
         elif word == "type":
             os.write(terminal, text.encode())
         elif word == "key":

@@ -57,8 +57,7 @@ done
 # What was typed before the question does not answer it.
 terminal "$TENON" chat agent.yaml <<'T'
 wait > 
-send which link?
-send yes
+sends which link?\nyes
 wait [e]dit?
 key C-d
 wait (cancelled
