@@ -68,14 +68,11 @@ static int32_t run_schedule_caller_of(const struct method_call *call, struct run
                                       struct error *error) {
     const char *key = client_name(call->client);
     *caller = (struct run_schedule_caller){call->owner, key, 0};
-    if (!call->owner || !strchr(key, ':')) return TN_OK;
-    tn_value limits = value_get(config_serve(host_config(server_host(call->server))), "limits");
-    tn_value days = value_get(limits, "token_schedule_days");
-    if (!days)
+    if (call->owner) caller->days = server_timetable_days(call->server, key);
+    if (caller->days < 0)
         return error_set(error, TN_FAILED, "PERMISSION_DENIED",
                          "users without a key may not make or change schedules; `token_schedule_days` in `serve: "
                          "{limits}` of tenon.yaml allows it for a number of days");
-    caller->days = value_to_int(days);
     return TN_OK;
 }
 

@@ -253,6 +253,15 @@ static void look(struct server_timetable *timetable) {
     }
 }
 
+/* ---- Users without a key ---- */
+
+int64_t server_timetable_days(const struct server *server, const char *key) {
+    if (!strchr(key, ':')) return 0;
+    tn_value limits = value_get(config_serve(host_config(server_host(server))), "limits");
+    tn_value days = value_get(limits, "token_schedule_days");
+    return days ? value_to_int(days) : -1;
+}
+
 /* ---- Life ---- */
 
 struct server_timetable *server_timetable_new(struct server *server) {

@@ -37,6 +37,12 @@ struct server_starter {
     void *user;
 };
 
+/*
+ * For how many days a schedule may start runs after the client of this name has changed it: `token_schedule_days` for a
+ * user without a key, whom a plugin knows (`PLUGIN:USER`); -1: such users make none. 0: it has a key, and no limit.
+ */
+int64_t server_timetable_days(const struct server *server, const char *key);
+
 struct server_timetable *server_timetable_new(struct server *server);
 /* No effect if it has started or was stopped, or if the host serves no graph. */
 void server_timetable_start(struct server_timetable *timetable);

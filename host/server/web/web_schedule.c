@@ -11,16 +11,15 @@
 #include "host/server/web/web_internal.h"
 #include <string.h>
 
-static bool is_user_of_plugin(const char *key) { return strchr(key, ':') != NULL; }
-
 static int32_t starter_check(void *user, const char *key, const char *owner, struct error *error) {
     const struct web *web = user;
-    const struct access_key *found = is_user_of_plugin(key) ? NULL : access_find(web->access, key);
+    int64_t days = server_timetable_days(web->server, key);
+    const struct access_key *found = days == 0 ? access_find(web->access, key) : NULL;
     bool valid = found && found->scope >= METHOD_RUN && found->owner && strcmp(found->owner, owner) == 0;
-    if (!valid && !is_user_of_plugin(key))
+    if (days == 0 && !valid)
         return error_set(error, TN_FAILED, "PERMISSION_DENIED",
                          "the key `%s`, which has made the schedule, was revoked, or has expired", key);
-    if (!found && !value_get(value_get(web->config, "limits"), "token_schedule_days"))
+    if (days < 0)
         return error_set(error, TN_FAILED, "PERMISSION_DENIED",
                          "`%s` has no key, and `serve: {limits}` has no `token_schedule_days`", key);
     tn_value limits = found ? found->limits : value_get(web->config, "limits");
