@@ -1,6 +1,6 @@
 # `kill -9` while runs of three protocols and two users are active: the next host continues all of them, also those that no
 # client asks for. A host that runs beside it does not. A run with which hosts die again and again is given up.
-for plugin in serve openai_server ai_sdk rest_server sqlite; do
+for plugin in serve openai_server ai_sdk rest_server session_server ag_ui sqlite; do
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
 done
 command -v python3 >/dev/null || skips "python3 is not installed"
@@ -63,3 +63,12 @@ sed -i 's/third/fourth/g' slow.yaml
 web_start after two.yaml slow.yaml
 wait_until grep -q 'its graph has changed' after.err
 web_kill
+
+# ---- The processes of isolated protocols ----
+isolate=()
+for plugin in openai_server session_server ag_ui; do isolate+=(--isolate "tenon.$plugin"); done
+web_start apart slow.yaml "${isolate[@]}"
+last=isolated.py
+python3 "$SOURCE/tests/serve/isolated.py" "$address" "$ada" "$host" apart.err || fails "isolated.py"
+serve_stop
+[ "$code" = 0 ] || fails "expected exit status 0"
