@@ -78,7 +78,7 @@ for plugin in ("openai_server", "session_server"):
     os.kill(process(plugin), signal.SIGKILL)
 assert is_cut(chat_stream) and is_cut(session_stream)
 wait_until(lambda: status(chat) == status(session) == "cancelled")
-assert status(background) == status(agent) == "running", runs()
+assert "cancelled" not in (status(background), status(agent)), runs()
 wait_until(lambda: post("/v1/responses", {"model": "none", "input": "hi"}).status != 503)
 
 # ---- Stopped: it is noticed, and the process is replaced ----
@@ -90,4 +90,4 @@ wait_until(lambda: status(agent) == "cancelled")
 assert "it did not answer `ping` within 10000 ms" in open(LOG).read()
 wait_until(lambda: post("/ag-ui/none", {}).status != 503)
 assert process("ag_ui") != stopped
-assert status(background) == "running", runs()
+assert status(background) != "cancelled", runs()
