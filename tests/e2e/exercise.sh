@@ -8,7 +8,7 @@ source=defects.c found=""
 # build DEFECT [FLAG…]
 build() {
     # shellcheck disable=SC2086
-    "$cc" ${define:-} -shared -fPIC -O1 -fvisibility=hidden -I"$SOURCE/sdk/include" -DDEFECT="$1" \
+    "$cc" ${define:-} -shared -fPIC -O0 -fvisibility=hidden -I"$SOURCE/sdk/include" -DDEFECT="$1" \
         -Wl,--version-script="${script:-$SOURCE/sdk/cmake/tenon-plugin.map}" -o "$1.so" "$SOURCE/tests/exercise/$source" \
         "${@:2}" 2>"$work/log" || { cat "$work/log" >&2; fails "$source does not compile"; }
 }

@@ -184,9 +184,9 @@ static void expect_each_due_time(size_t index, int64_t from_ms, int64_t to_ms) {
     value_unref(tasks);
 }
 
-/* With the thread sanitizer, which is slow, five months. */
+/* With the thread sanitizer, which is slow, two months. */
 #ifdef __SANITIZE_THREAD__
-#define RESTARTS 5
+#define RESTARTS 2
 #else
 #define RESTARTS 25
 #endif

@@ -47,7 +47,7 @@ struct component *view_component(const struct view *view) {
 }
 
 tn_value view_field(const struct view *view, uint32_t field) {
-    if (view->call) return view->call->ops->read ? view->call->ops->read(view->call, field) : NULL;
+    if (!view->job) return view->call->ops->read ? view->call->ops->read(view->call, field) : NULL;
     const struct bindings *bindings = &view->instance->bindings;
     for (uint32_t i = 0; i < bindings->read_count; i++)
         if (bindings->reads[i] == field) return view->job->reads[i];
