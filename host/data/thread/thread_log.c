@@ -18,6 +18,7 @@
 #include "host/data/thread/thread_cache.h"
 #include "host/data/thread/thread_failure.h"
 #include "host/data/thread/thread_keys.h"
+#include "host/data/thread/thread_nodes.h"
 #include "host/data/thread/thread_owner.h"
 #include "host/data/thread/thread_pack.h"
 #include "host/data/thread/thread_prune.h"
@@ -41,6 +42,7 @@ struct thread_log {
     uint32_t batches;            /* see thread_count_batch */
     struct snapshots snapshots;
     tn_value chunks;                /* {hash: true}: chunks that this log has written, and that are not removed */
+    struct thread_nodes nodes;      /* of the large values of this super-step */
     int64_t weight;                 /* of all checkpoints that this log has written */
     int64_t keep;                   /* checkpoints that are kept (thread_prune), or -1 for all */
     tn_value tasks, calls;          /* notes that are not yet written: operations */
@@ -174,6 +176,7 @@ static void thread_log_release(struct thread_log *log) {
     value_unref(log->last);
     thread_cached_finish(&log->cached);
     snapshots_finish(&log->snapshots);
+    thread_nodes_clear(&log->nodes);
     error_finish(&log->error);
     mem_free(log->id);
     mem_free(log->key);
@@ -192,8 +195,11 @@ void thread_log_free(struct thread_log *log) {
 static tn_value put_record_take(struct thread_log *log, tn_value operations, const char *collection, const char *key,
                                 tn_value value, int64_t weight) {
     /* The chunks of a snapshot, so that both have the same if a large value is new. */
-    struct thread_packer packer = {
-        .key = log->key, .chunk = log->snapshots.chunk, .puts = operations, .known = value_ref(log->chunks)};
+    struct thread_packer packer = {.key = log->key,
+                                   .chunk = log->snapshots.chunk,
+                                   .puts = operations,
+                                   .known = value_ref(log->chunks),
+                                   .nodes = &log->nodes};
     thread_pack_record_take(&packer, collection, key, value, weight);
     value_unref(log->chunks);
     log->chunks = value_count(packer.known) > CHUNKS_KNOWN_MAX ? value_object() : value_ref(packer.known);
@@ -439,7 +445,8 @@ static tn_value commit_batch(struct thread_log *log, const struct thread_commit 
         rest = put_record_take(log, rest, root ? STORE_CHECKPOINTS : STORE_NESTED, key, value_ref(commit->checkpoint),
                                weight);
         if (root && commit->state && snapshots_are_due(&log->snapshots))
-            rest = snapshots_add_take(&log->snapshots, rest, log->key, seq, commit->state(commit->user), &log->chunks);
+            rest = snapshots_add_take(&log->snapshots, rest, log->key, seq, commit->state(commit->user), &log->chunks,
+                                      &log->nodes);
         *snapshot = root && log->snapshots.changed == 0;
     }
     if (root) {
@@ -541,6 +548,7 @@ void thread_log_commit(struct thread_log *log, struct thread_commit request, sto
     bool step_ended = request.step_ended && strcmp(request.scope, THREAD_ROOT) == 0;
     *commit = (struct pending_commit){.log = log, .step_ended = step_ended, .done = done, .user = user};
     commit->batch = commit_batch(log, &request, &commit->notes, &commit->snapshot);
+    if (request.checkpoint && strcmp(request.scope, THREAD_ROOT) == 0) thread_nodes_clear(&log->nodes);
     if (log->version < 0) commit_take_early(commit);
     value_unref(request.checkpoint);
     value_unref(request.record);
