@@ -1,22 +1,27 @@
 /*
  * thread_pack_test.c - a large value is hashed once per super-step, however often it is packed; and what is known about
- * packed values is bounded and never used for another value.
+ * packed values is bounded and never used for another value. A large checkpoint is packed on the store's thread.
  *
  * json_hash is wrapped by the linker (tests/CMakeLists.txt), so that the calls of thread_pack.c are counted.
  */
+#include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_nodes.h"
 #include "host/data/thread/thread_pack.h"
 #include "tests/unit/thread_fixture.h"
+#include <pthread.h>
+#include <stdatomic.h>
 
 #define PIECES 3 /* of the text, each of PACK_CHUNK_MAX bytes */
 
-static unsigned hashes;
+static atomic_uint hashes, hashes_of_loop;
+static pthread_t test_thread;
 
 void __real_json_hash(tn_value value, enum json_style style, char out[TN_SHA256_TEXT]);
 void __wrap_json_hash(tn_value value, enum json_style style, char out[TN_SHA256_TEXT]);
 
 void __wrap_json_hash(tn_value value, enum json_style style, char out[TN_SHA256_TEXT]) {
     hashes++;
+    if (pthread_equal(pthread_self(), test_thread)) hashes_of_loop++;
     __real_json_hash(value, style, out);
 }
 
@@ -33,14 +38,17 @@ static tn_value message(tn_value text) {
     return value_set_take(value_set_take(value_object(), "role", value_text("user")), "content", text);
 }
 
+static tn_value checkpoint_of(uint32_t step, const char *member, tn_value value) {
+    tn_value checkpoint = value_set_take(value_object(), "step", value_int(step));
+    return value_set_take(value_set_take(checkpoint, "plan", value_array()), member, value);
+}
+
 /* A checkpoint of an input: it has the text twice, and once more in the snapshot that follows. */
 static void commit_input(struct host *host, struct thread_log *log, uint32_t seq, tn_value state, tn_value input) {
     struct done done = {false, 0, ""};
     tn_value name = value_text("messages"), delta = value_object();
     delta = delta_channel_take(delta, name, NULL, value_get(state, "messages"), false);
-    tn_value checkpoint = value_set_take(value_object(), "step", value_int(seq));
-    checkpoint = value_set_take(checkpoint, "plan", value_array());
-    checkpoint = value_set_take(checkpoint, "input", value_ref(input));
+    tn_value checkpoint = checkpoint_of(seq, "input", value_ref(input));
     struct thread_commit what = {.scope = THREAD_ROOT,
                                  .seq = seq,
                                  .checkpoint = value_set_take(checkpoint, "delta", delta),
@@ -64,7 +72,7 @@ static void test_hashed_once(void **state) {
         tn_value text = large_text((char)('a' + seq * PIECES));
         tn_value input = value_set_take(value_object(), "question", value_ref(text));
         tn_value now = value_set_take(value_object(), "messages", value_push_take(value_array(), message(text)));
-        hashes = 0;
+        hashes = hashes_of_loop = 0;
         thread_log_activation_take(log, THREAD_ROOT, seq, 0, value_set_take(value_object(), "done", value_ref(text)));
         assert_int_equal(hashes, PIECES);
         commit_input(host, log, seq, now, input);
@@ -76,6 +84,71 @@ static void test_hashed_once(void **state) {
         value_unref(now);
     }
     thread_log_free(log);
+    host_free(host);
+}
+
+static int32_t count_record(void *user, const char *key, tn_value value, struct error *error) {
+    (void)key, (void)value, (void)error;
+    ++*(unsigned *)user;
+    return TN_OK;
+}
+
+static int32_t count_journal(struct session *session, void *user, tn_value *result, struct error *error) {
+    (void)result;
+    return session_each(session, STORE_JOURNAL, NULL, NULL, count_record, user, error);
+}
+
+/* Two nested runs commit at the same time, and notes are made while both are packed. */
+static void test_not_on_the_loop(void **state) {
+    static const char *const scopes[] = {"00000000000000aa", "00000000000000bb"};
+    (void)state;
+    struct host *host = open_host();
+    tn_value loaded = load(host, "t", THREAD_HEAD), texts[3],
+             nothing = value_set_take(value_object(), "n", value_int(1));
+    struct thread_log *log = thread_log_new(host_store(host, NULL), "t", loaded);
+    struct done done[2] = {{false, 0, ""}, {false, 0, ""}};
+    unsigned journal = 0;
+    value_unref(loaded);
+    for (int i = 0; i < 3; i++) texts[i] = large_text((char)('a' + i * PIECES));
+    hashes = hashes_of_loop = 0;
+    assert_int_equal(commit(host, log, 0, NULL, nothing).status, TN_OK);
+    assert_int_equal(hashes, 0);
+    for (int i = 0; i < 2; i++) {
+        struct thread_commit input = {.scope = scopes[i], .fresh = true};
+        input.checkpoint = checkpoint_of(0, "input", value_ref(texts[i]));
+        input.checkpoint = value_set_take(input.checkpoint, "delta", value_object());
+        thread_log_commit(log, input, on_done, &done[i]);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        tn_value entry = value_set_take(value_object(), "output", value_ref(texts[2]));
+        thread_log_call_take(log, THREAD_ROOT, 1, i, 0, "0", entry);
+    }
+    assert_int_equal(hashes_of_loop, PIECES); /* of the notes */
+    for (int i = 0; i < 2; i++) {
+        loop_run(host_loop(host), is_done, &done[i]);
+        assert_int_equal(done[i].status, TN_OK);
+    }
+    assert_int_equal(hashes_of_loop, PIECES);
+    assert_int_equal(hashes, 3 * PIECES);
+    loaded = load(host, "t", THREAD_HEAD);
+    assert_int_equal(value_count(value_get(loaded, "nested")), 2);
+    assert_int_equal(store_perform_wait(host_store(host, NULL), count_journal, &journal, NULL, NULL), TN_OK);
+    assert_int_equal(journal, 2);
+    value_unref(loaded);
+    /* The next commit of the outermost run has them all. */
+    tn_value list = value_array(), after = value_object();
+    for (int i = 0; i < 3; i++) list = value_push_take(list, value_ref(texts[i]));
+    after = value_set_take(after, "n", list);
+    hashes_of_loop = 0;
+    assert_int_equal(commit(host, log, 1, nothing, after).status, TN_OK);
+    assert_int_equal(hashes_of_loop, 0);
+    loaded = load(host, "t", THREAD_HEAD);
+    assert_true(value_equal(value_get(value_get(loaded, "saved"), "state"), after));
+    value_unref(loaded);
+    thread_log_free(log);
+    for (int i = 0; i < 3; i++) value_unref(texts[i]);
+    value_unref(nothing);
+    value_unref(after);
     host_free(host);
 }
 
@@ -153,10 +226,10 @@ static void test_bounds(void **state) {
 }
 
 int main(void) {
+    test_thread = pthread_self();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hashed_once),
-        cmocka_unit_test(test_unknown_chunks),
-        cmocka_unit_test(test_same_conditions),
+        cmocka_unit_test(test_hashed_once),    cmocka_unit_test(test_not_on_the_loop),
+        cmocka_unit_test(test_unknown_chunks), cmocka_unit_test(test_same_conditions),
         cmocka_unit_test(test_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
