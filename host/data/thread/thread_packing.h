@@ -1,8 +1,8 @@
 /*
  * thread_packing.h - a checkpoint, and the snapshot after it, as operations of a commit.
  *
- * The chunks of a large value are made and hashed, which takes a millisecond for about 0.2 MiB. So a large checkpoint is
- * packed on the store's thread, and the loop is not held up. Small ones are packed at once.
+ * The chunks of a large value are made and hashed, which takes a millisecond for about 0.2 MiB. So a large checkpoint
+ * is packed on the store's thread, and the loop is not held up. Small ones are packed at once.
  *
  *     struct packing packing = {.key = key, .collection = STORE_CHECKPOINTS, .checkpoint = checkpoint, …};
  *     if (packing_is_large(&packing)) store_perform(store, packing_perform, &packing, on_packed, me);
