@@ -307,10 +307,7 @@ void task_add_message(struct task *task, tn_value message) {
 }
 
 tn_value task_metadata(const struct task *task, const char *last_input) {
-    tn_value json = tn_to_json(task->history);
-    uint64_t length = 0;
-    bool keeps = tn_chars(json, &length) != NULL && length <= HISTORY_MAX;
-    tn_release(json);
+    bool keeps = serving_json_fits(task->history, HISTORY_MAX);
     return tn_build("{s:{s:s, s:s, s:s, s:v*}}", "a2a", "context", task->context, "graph", task->graph, "last_input",
                     last_input, "history", keeps ? task->history : NULL);
 }

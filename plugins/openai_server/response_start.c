@@ -83,13 +83,7 @@ static tn_value echo_of(tn_value body) {
 }
 
 /* The value, or NULL if its JSON is too long to keep with a thread: a new reference. */
-static tn_value if_short(tn_value value) {
-    uint64_t length = 0;
-    tn_value json = value != NULL ? tn_to_json(value) : NULL;
-    const char *chars = tn_chars(json, &length);
-    tn_release(json);
-    return chars != NULL && length <= INPUT_KEPT_MAX ? tn_retain(value) : NULL;
-}
+static tn_value if_short(tn_value value) { return serving_json_fits(value, INPUT_KEPT_MAX) ? tn_retain(value) : NULL; }
 
 static tn_value saved_of(const struct start *start, const struct response *response) {
     const struct openai_request *request = &start->request;

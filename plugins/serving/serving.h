@@ -112,6 +112,9 @@ char *serving_text_copy(const char *text);         /* NULL stays NULL; freed wit
 bool serving_is(tn_value value, const char *text); /* a text that is `text`, without a NUL byte */
 bool serving_true(tn_value value);                 /* a bool that is true */
 uint64_t serving_json_size(tn_value value);        /* bytes as JSON; 0 for NULL, or if memory runs out */
+/* True if its JSON has at most `most` bytes; false for NULL, or if memory runs out. Of a much larger value, none is
+ * made. */
+bool serving_json_fits(tn_value value, uint64_t most);
 /* Random lower-case hexadecimal digits, NUL-terminated: `digits` of them, even. For ids. */
 void serving_random_hex(char *out, uint32_t digits);
 int64_t serving_now_s(void); /* the wall clock, in seconds */

@@ -61,6 +61,28 @@ uint64_t serving_json_size(tn_value value) {
     return length;
 }
 
+/* The bytes of texts and keys in the value. Counting ends above `most`. */
+static uint64_t text_size(tn_value value, uint64_t most) {
+    uint64_t size = 0, count = tn.value->count(value);
+    bool object = tn.value->kind(value) == TN_OBJECT;
+    if (tn_chars(value, &size) != NULL) return size;
+    for (uint64_t i = 0; i < count && size <= most; i++) {
+        tn_value key = NULL, item = NULL;
+        if (!object)
+            item = tn.value->at(value, i);
+        else if (tn.value->entry(value, i, &key, &item) == TN_OK)
+            size += text_size(key, most);
+        size += text_size(item, most);
+    }
+    return size;
+}
+
+bool serving_json_fits(tn_value value, uint64_t most) {
+    if (value == NULL || text_size(value, most) > most) return false;
+    uint64_t size = serving_json_size(value);
+    return size > 0 && size <= most;
+}
+
 bool serving_is(tn_value value, const char *text) {
     uint64_t length = 0, expected = strlen(text);
     const char *chars = tn_chars(value, &length);

@@ -272,6 +272,39 @@ static void test_threads(void **state) {
     }
 }
 
+static unsigned texts_made;
+static const tn_value_1 *values;
+
+static int32_t TN_ABI count_to_json(tn_value value, tn_value options, tn_value *out) {
+    texts_made++;
+    return values->to_json(value, options, out);
+}
+
+/* A value that is far too large is not made into JSON to find that out. */
+static void test_json_fits(void **state) {
+    static const char *const cases[] = {"\"ab\"", "[1,2,3]", "{\"a\":{\"b\":[null,\"c\"]}}", "[]", "\"\\n\\n\""};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tn_value value = json_value(cases[i]);
+        uint64_t size = strlen(cases[i]);
+        assert_int_equal(serving_json_size(value), size);
+        for (uint64_t most = 0; most < 2 * size; most++) assert_int_equal(serving_json_fits(value, most), size <= most);
+        tn_release(value);
+    }
+    assert_false(serving_json_fits(NULL, 100));
+    tn_value_1 counting = *tn.value;
+    values = tn.value;
+    counting.to_json = count_to_json;
+    tn_value large = json_value("{\"a\": [\"0123456789\", \"0123456789\"], \"0123456789\": {\"0123456789\": 1}}");
+    tn.value = &counting;
+    assert_false(serving_json_fits(large, 39));
+    assert_int_equal(texts_made, 0);
+    assert_false(serving_json_fits(large, 45));
+    assert_int_equal(texts_made, 1);
+    tn.value = values;
+    tn_release(large);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_events_reach_their_request, open_server, close_server),
@@ -280,6 +313,7 @@ int main(void) {
         cmocka_unit_test(test_stream_waits_for_room),
         cmocka_unit_test(test_texts_are_compared_as_a_whole),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_json_fits),
     };
     return cmocka_run_group_tests(tests, util_setup, NULL);
 }

@@ -18,8 +18,10 @@
 #include "host/data/thread/thread_cache.h"
 #include "host/data/thread/thread_failure.h"
 #include "host/data/thread/thread_keys.h"
+#include "host/data/thread/thread_nodes.h"
 #include "host/data/thread/thread_owner.h"
 #include "host/data/thread/thread_pack.h"
+#include "host/data/thread/thread_packing.h"
 #include "host/data/thread/thread_prune.h"
 #include "host/data/thread/thread_records.h"
 #include "host/data/thread/thread_snapshot.h"
@@ -41,6 +43,7 @@ struct thread_log {
     uint32_t batches;            /* see thread_count_batch */
     struct snapshots snapshots;
     tn_value chunks;                /* {hash: true}: chunks that this log has written, and that are not removed */
+    struct thread_nodes nodes;      /* of the large values of this super-step */
     int64_t weight;                 /* of all checkpoints that this log has written */
     int64_t keep;                   /* checkpoints that are kept (thread_prune), or -1 for all */
     tn_value tasks, calls;          /* notes that are not yet written: operations */
@@ -62,6 +65,8 @@ struct thread_log {
 struct pending_commit {
     struct thread_log *log;
     struct pending_commit *next;
+    struct thread_commit request;
+    struct packing packing; /* of the checkpoint */
     tn_value early;  /* operations that are written before, in batches of their own, or NULL (commit_take_early) */
     size_t early_at; /* the first of them that is not written */
     tn_value batch;  /* the commit's operations; NULL after they were submitted */
@@ -174,6 +179,7 @@ static void thread_log_release(struct thread_log *log) {
     value_unref(log->last);
     thread_cached_finish(&log->cached);
     snapshots_finish(&log->snapshots);
+    thread_nodes_clear(&log->nodes);
     error_finish(&log->error);
     mem_free(log->id);
     mem_free(log->key);
@@ -192,8 +198,11 @@ void thread_log_free(struct thread_log *log) {
 static tn_value put_record_take(struct thread_log *log, tn_value operations, const char *collection, const char *key,
                                 tn_value value, int64_t weight) {
     /* The chunks of a snapshot, so that both have the same if a large value is new. */
-    struct thread_packer packer = {
-        .key = log->key, .chunk = log->snapshots.chunk, .puts = operations, .known = value_ref(log->chunks)};
+    struct thread_packer packer = {.key = log->key,
+                                   .chunk = log->snapshots.chunk,
+                                   .puts = operations,
+                                   .known = value_ref(log->chunks),
+                                   .nodes = &log->nodes};
     thread_pack_record_take(&packer, collection, key, value, weight);
     value_unref(log->chunks);
     log->chunks = value_count(packer.known) > CHUNKS_KNOWN_MAX ? value_object() : value_ref(packer.known);
@@ -421,27 +430,69 @@ static tn_value add_tasks_take(struct thread_log *log, tn_value batch, const str
     return batch;
 }
 
-static tn_value commit_batch(struct thread_log *log, const struct thread_commit *commit, tn_value *notes,
-                             bool *snapshot) {
-    bool root = strcmp(commit->scope, THREAD_ROOT) == 0;
-    char key[THREAD_KEY_MAX], end[THREAD_KEY_MAX], seq[12];
-    tn_value batch = value_array_reserve(6), rest = value_array();
-    *notes = value_concat_take(value_ref(log->tasks), value_ref(log->calls));
-    thread_number(seq, commit->seq);
-    if (commit->checkpoint) {
-        int64_t weight = value_weight(commit->checkpoint);
-        if (root) snapshots_changed(&log->snapshots, weight);
-        log->weight += weight;
-        if (root)
-            thread_key_of(key, log->key, (const char *const[]){seq, NULL});
-        else
-            thread_key_of(key, log->key, (const char *const[]){commit->scope, seq, NULL});
-        rest = put_record_take(log, rest, root ? STORE_CHECKPOINTS : STORE_NESTED, key, value_ref(commit->checkpoint),
-                               weight);
-        if (root && commit->state && snapshots_are_due(&log->snapshots))
-            rest = snapshots_add_take(&log->snapshots, rest, log->key, seq, commit->state(commit->user), &log->chunks);
-        *snapshot = root && log->snapshots.changed == 0;
+/* ---- Packing ---- */
+
+static bool is_root(const struct thread_commit *commit) { return strcmp(commit->scope, THREAD_ROOT) == 0; }
+
+/* The packing gets what the log knows; notes may be made meanwhile. */
+static void start_packing(struct thread_log *log, const struct thread_commit *commit, struct packing *packing) {
+    bool root = is_root(commit);
+    *packing = (struct packing){.key = log->key, .collection = root ? STORE_CHECKPOINTS : STORE_NESTED};
+    packing->checkpoint = value_ref(commit->checkpoint);
+    packing->weight = value_weight(commit->checkpoint);
+    log->weight += packing->weight;
+    if (root) snapshots_changed(&log->snapshots, packing->weight);
+    thread_number(packing->seq, commit->seq);
+    if (root)
+        thread_key_of(packing->record, log->key, (const char *const[]){packing->seq, NULL});
+    else
+        thread_key_of(packing->record, log->key, (const char *const[]){commit->scope, packing->seq, NULL});
+    if (root && commit->state && snapshots_are_due(&log->snapshots)) packing->state = commit->state(commit->user);
+    packing->snapshots = log->snapshots;
+    value_ref(packing->snapshots.image);
+    packing->known = value_ref(log->chunks);
+    packing->before = value_ref(log->chunks);
+    packing->nodes = log->nodes;
+    log->nodes = (struct thread_nodes){0};
+}
+
+/* The chunks of the packing, and those of notes that were made meanwhile. */
+static void add_chunks(struct thread_log *log, struct packing *packing) {
+    tn_value notes = log->chunks;
+    log->chunks = packing->known;
+    packing->known = NULL;
+    for (size_t i = 0; notes != packing->before && i < value_count(notes); i++)
+        log->chunks = value_set_key_take(log->chunks, value_ref(value_key_at(notes, i)), value_bool(true));
+    value_unref(notes);
+    if (value_count(log->chunks) <= CHUNKS_KNOWN_MAX) return;
+    value_unref(log->chunks);
+    log->chunks = value_object();
+}
+
+/*
+ * Takes over what the packing knows now. No commit of the outermost run was made meanwhile, so the snapshots are as
+ * they were, and no chunks were removed.
+ */
+static void end_packing(struct thread_log *log, const struct thread_commit *commit, struct packing *packing) {
+    if (is_root(commit)) {
+        snapshots_finish(&log->snapshots);
+        log->snapshots = packing->snapshots;
+        packing->snapshots.image = NULL;
     }
+    add_chunks(log, packing);
+    thread_nodes_clear(&log->nodes);
+    if (is_root(commit)) return; /* what follows is in another super-step */
+    log->nodes = packing->nodes;
+    packing->nodes = (struct thread_nodes){0};
+}
+
+/* `packed`: the operations of the checkpoint, which it takes. */
+static tn_value commit_batch(struct thread_log *log, const struct thread_commit *commit, tn_value packed,
+                             tn_value *notes) {
+    bool root = is_root(commit);
+    char key[THREAD_KEY_MAX], end[THREAD_KEY_MAX];
+    tn_value batch = value_array_reserve(6);
+    *notes = value_concat_take(value_ref(log->tasks), value_ref(log->calls));
     if (root) {
         tn_value patch = value_set_take(commit->record ? value_ref(commit->record) : value_object(), "changed",
                                         value_int(log->snapshots.changed));
@@ -457,7 +508,7 @@ static tn_value commit_batch(struct thread_log *log, const struct thread_commit 
         thread_key_range(key, end, log->key, (const char *const[]){commit->scope, NULL});
         for (size_t i = 0; i < 3; i++) batch = value_push_take(batch, store_delete_range(collections[i], key, end));
     }
-    batch = value_concat_take(batch, rest);
+    batch = value_concat_take(batch, packed);
     batch = value_concat_take(batch, log->calls);
     if (commit->step_ended && root) {
         /* Remove notes about its activations, and checkpoints of nested runs. */
@@ -536,16 +587,23 @@ static void submit_commit(struct pending_commit *commit) {
     store_commit_take(log->store, batch, on_committed, commit);
 }
 
-void thread_log_commit(struct thread_log *log, struct thread_commit request, store_done *done, void *user) {
-    struct pending_commit *commit = mem_alloc(sizeof *commit);
-    bool step_ended = request.step_ended && strcmp(request.scope, THREAD_ROOT) == 0;
-    *commit = (struct pending_commit){.log = log, .step_ended = step_ended, .done = done, .user = user};
-    commit->batch = commit_batch(log, &request, &commit->notes, &commit->snapshot);
+/* The checkpoint is packed, or there is none. */
+static void make_commit(struct pending_commit *commit) {
+    struct thread_log *log = commit->log;
+    const struct thread_commit *request = &commit->request;
+    tn_value packed = value_array();
+    if (request->checkpoint) {
+        end_packing(log, request, &commit->packing);
+        packed = commit->packing.operations;
+        commit->packing.operations = NULL;
+        commit->snapshot = is_root(request) && log->snapshots.changed == 0;
+    }
+    commit->batch = commit_batch(log, request, packed, &commit->notes);
+    packing_finish(&commit->packing);
     if (log->version < 0) commit_take_early(commit);
-    value_unref(request.checkpoint);
-    value_unref(request.record);
-    value_unref(request.tasks);
-    log->committing++;
+    value_unref(request->checkpoint);
+    value_unref(request->record);
+    value_unref(request->tasks);
     /* Something that the run has used could not be read. */
     if (!log->failed) log->failed = store_link_failure(store_link(log->store), log->key, &log->error);
     if (!log->writing[0]) {
@@ -554,6 +612,32 @@ void thread_log_commit(struct thread_log *log, struct thread_commit request, sto
     }
     *(log->waiting ? &log->last_waiting->next : &log->waiting) = commit;
     log->last_waiting = commit;
+}
+
+static void on_packed(void *user, int32_t status, tn_value result, const struct error *error) {
+    struct pending_commit *commit = user;
+    (void)status, (void)result, (void)error;
+    if (!commit->packing.operations) packing_run(&commit->packing); /* there is no store, as the commit will report */
+    make_commit(commit);
+}
+
+void thread_log_commit(struct thread_log *log, struct thread_commit request, store_done *done, void *user) {
+    struct pending_commit *commit = mem_zalloc(sizeof *commit);
+    commit->log = log;
+    commit->request = request;
+    commit->step_ended = request.step_ended && is_root(&request);
+    commit->done = done;
+    commit->user = user;
+    log->committing++;
+    if (request.checkpoint) {
+        start_packing(log, &request, &commit->packing);
+        if (packing_is_large(&commit->packing)) {
+            store_perform(log->store, packing_perform, &commit->packing, on_packed, commit);
+            return;
+        }
+        packing_run(&commit->packing);
+    }
+    make_commit(commit);
 }
 
 /* ---- Failures ---- */

@@ -98,7 +98,7 @@ void thread_log_free(struct thread_log *log); /* submitted commits still complet
 #define THREAD_ROOT "-"
 
 struct thread_commit {
-    const char *scope;
+    const char *scope;   /* borrowed until `done` */
     uint32_t seq;        /* number of the checkpoint in its scope */
     tn_value checkpoint; /* taken; NULL if only the record changes */
     tn_value record;     /* taken; a patch of the record: status, step, …; NULL for nested runs */

@@ -12,6 +12,7 @@
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_keys.h"
+#include "host/data/thread/thread_nodes.h"
 #include <string.h>
 
 #define PACK_SAMPLES    64   /* entries that are weighed to estimate the weight of a list */
@@ -144,6 +145,7 @@ struct pack_list {
     tn_value list, parts;
     bool had_single;        /* the list before had parts of one entry */
     size_t run, run_weight; /* the first entry that is in no part yet, and the weight of these entries */
+    size_t own;             /* weight of all entries that are no separate parts */
     int depth;
 };
 
@@ -161,6 +163,7 @@ static void pack_run(struct pack_list *it, size_t to, bool last) {
         }
         it->parts = value_push_take(it->parts, part);
     }
+    it->own += it->run_weight;
     it->run = to;
     it->run_weight = 0;
 }
@@ -221,12 +224,14 @@ static size_t sampled_weight(tn_value list) {
     return weight * stride;
 }
 
-static tn_value pack_list(struct thread_packer *packer, tn_value list, tn_value before, tn_value node, int depth) {
+/* *own gets the weight of the entries that are no separate parts. */
+static tn_value pack_list(struct thread_packer *packer, tn_value list, tn_value before, tn_value node, int depth,
+                          size_t *own) {
     tn_value parts = node ? value_get(node, value_is(list, TN_ARRAY) ? "a" : "o") : NULL;
     if (!parts || value_kind(before) != value_kind(list)) parts = before = NULL;
     size_t used = 0, next = 0, count = value_count(list);
     struct old_part *old = before ? parts_to_use(list, before, parts, &used) : NULL;
-    struct pack_list it = {packer, list, value_array(), false, 0, 0, depth};
+    struct pack_list it = {packer, list, value_array(), false, 0, 0, 0, depth};
     for (size_t i = 0; before && i < value_count(parts); i++) it.had_single |= part_is_single(value_at(parts, i));
     /* Entries that are inserted one by one would leave ever more and ever smaller chunks. */
     if (used > PACK_PARTS_FREE && used * packer->chunk > 4 * sampled_weight(list)) used = 0;
@@ -243,7 +248,33 @@ static tn_value pack_list(struct thread_packer *packer, tn_value list, tn_value 
     }
     pack_run(&it, count, true);
     mem_free(old);
+    *own = it.own;
     return node_of(value_is(list, TN_ARRAY) ? "a" : "o", it.parts);
+}
+
+/* ---- Values that were packed a short time ago ---- */
+
+static bool chunks_are_known(const struct thread_packer *packer, tn_value node) {
+    tn_value hashes = thread_node_hashes_take(value_object(), node);
+    bool known = true;
+    for (size_t i = 0; known && i < value_count(hashes); i++)
+        known = value_get_key(packer->known, value_key_at(hashes, i)) != NULL;
+    value_unref(hashes);
+    return known;
+}
+
+/* Packs a text or a list; a text does not depend on the size of chunks and the depth. */
+static tn_value pack_large(struct thread_packer *packer, tn_value value, tn_value before, tn_value node, int depth) {
+    bool text = value_is(value, TN_STRING) || value_is(value, TN_BYTES);
+    bool whole = packer->nodes && (text || !node); /* not with the chunks that the list had before */
+    size_t chunk = text ? 0 : packer->chunk, own = 0;
+    if (text) depth = PACK_DEPTH_MAX;
+    tn_value known = whole ? thread_nodes_find(packer->nodes, value, chunk, depth) : NULL;
+    if (known && chunks_are_known(packer, known)) return value_ref(known);
+    tn_value packed = text ? pack_text(packer, value) : pack_list(packer, value, before, node, depth, &own);
+    if (text) own = (size_t)value_weight(value);
+    if (whole) thread_nodes_add(packer->nodes, value, chunk, depth, packed, (int64_t)own);
+    return packed;
 }
 
 static tn_value pack_node(struct thread_packer *packer, tn_value value, tn_value before, tn_value node, int depth) {
@@ -251,9 +282,9 @@ static tn_value pack_node(struct thread_packer *packer, tn_value value, tn_value
     if (!node && (size_t)value_weight(value) < packer->chunk) return node_of("v", value_ref(value));
     switch (value_kind(value)) {
     case TN_STRING:
-    case TN_BYTES: return pack_text(packer, value);
+    case TN_BYTES:
     case TN_ARRAY:
-    case TN_OBJECT: return pack_list(packer, value, before, node, depth);
+    case TN_OBJECT: return pack_large(packer, value, before, node, depth);
     default: return node_of("v", value_ref(value));
     }
 }

@@ -14,7 +14,7 @@
  *           {n: NODE, k?: key | NODE}         one item, or one member, whose key may be long
  *
  * A value that was packed before is packed again for the price of what differs: chunks whose items are the same (by
- * identity) are used again.
+ * identity) are used again. So is the node of a value that was packed a short time ago (thread_nodes.h).
  *
  *     struct thread_packer packer = {.key = key, .chunk = PACK_CHUNK, .puts = value_array()};
  *     tn_value node = thread_pack(&packer, state, state_before, node_before);
@@ -40,12 +40,15 @@
  */
 #define PACK_DEPTH_MAX 50
 
+struct thread_nodes;
+
 struct thread_packer {
-    const char *key; /* of the thread (thread_key) */
-    size_t chunk;    /* bytes that a chunk should have, at most PACK_CHUNK_MAX */
-    tn_value puts;   /* operations: put the chunks; the caller's */
-    tn_value known;  /* {hash: true}: chunks that are in `puts`, or in the store; the caller's; NULL: none */
-    int64_t bytes;   /* of the chunks that were added, about */
+    const char *key;            /* of the thread (thread_key) */
+    size_t chunk;               /* bytes that a chunk should have, at most PACK_CHUNK_MAX */
+    tn_value puts;              /* operations: put the chunks; the caller's */
+    tn_value known;             /* {hash: true}: chunks that are in `puts`, or in the store; the caller's; NULL: none */
+    int64_t bytes;              /* of the chunks that were added, about */
+    struct thread_nodes *nodes; /* of values that were packed before; the caller's, or NULL */
 };
 
 /*

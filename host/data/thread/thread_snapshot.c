@@ -54,9 +54,9 @@ static size_t chunk_for(tn_value node, size_t chunk) {
 }
 
 tn_value snapshots_add_take(struct snapshots *snapshots, tn_value batch, const char *key, const char *seq,
-                            tn_value state, tn_value *known) {
+                            tn_value state, tn_value *known, struct thread_nodes *nodes) {
     struct thread_packer packer = {
-        .key = key, .chunk = snapshots->chunk, .puts = value_array(), .known = value_ref(*known)};
+        .key = key, .chunk = snapshots->chunk, .puts = value_array(), .known = value_ref(*known), .nodes = nodes};
     tn_value image = snapshots->image;
     tn_value node = thread_pack(&packer, state, value_get(image, "state"), value_get(image, "node"));
     int64_t cost = packer.bytes + value_weight(node);

@@ -39,10 +39,11 @@ bool snapshots_are_due(const struct snapshots *snapshots);
 /*
  * Adds the operations of a snapshot after checkpoint `seq` to `batch`, if it costs no more than the changes weigh.
  * Takes `batch` and `state`. `key` is that of the thread, `seq` the last part of the snapshot's. *known is {hash:
- * true}, the chunks that need not be written; it is replaced by one with those of the snapshot.
+ * true}, the chunks that need not be written; it is replaced by one with those of the snapshot. `nodes` is that of
+ * struct thread_packer.
  */
 tn_value snapshots_add_take(struct snapshots *snapshots, tn_value batch, const char *key, const char *seq,
-                            tn_value state, tn_value *known);
+                            tn_value state, tn_value *known, struct thread_nodes *nodes);
 /* The value of the record of a first snapshot, for a complete thread. Its chunks are added to the packer. */
 tn_value snapshot_record(struct thread_packer *packer, tn_value state);
 
