@@ -239,8 +239,9 @@ static int32_t find_due(const struct request *request, tn_value documents, const
 static int32_t claim_one(struct request *request, tn_value found, tn_value *claimed, struct error *error) {
     char owner[OWNER_TEXT], run_id[REQUEST_ID_TEXT];
     const char *key = value_chars(value_get(found, "key"), NULL);
-    tn_value record = value_get(found, "value");
-    request->owner = owner_of(key, owner) ? owner : NULL; /* for the id of the run */
+    tn_value record = value_get(found, "value"), thread = value_get(value_get(record, "config"), "thread_id");
+    /* For the id of the run. A schedule of the operator can have the thread of a user, who owns its runs. */
+    request->owner = owner_of_run(thread ? value_chars(thread, NULL) : NULL, key, owner) ? owner : NULL;
     request_id_make(request, run_id);
     request->owner = NULL;
     tn_value next = run_schedule_advance(record, run_id, request->now_ms);

@@ -324,6 +324,22 @@ static void test_due_times_that_were_missed(void **state) {
     end();
 }
 
+static void test_the_operator_in_the_thread_of_a_user(void **state) {
+    char id[256], params[400];
+    (void)state;
+    begin("memory");
+    start();
+    make_at(users.served.client, "{\"document\":\"graph:hello\",\"config\":{\"thread_id\":\"@a:mine\"}}", 1000, id);
+    run_for(2000);
+    tn_value schedule = get(users.served.client, id);
+    snprintf(params, sizeof params, "{\"run_id\":\"%s\"}", value_chars(value_get(schedule, "run_id"), NULL));
+    tn_value run = call_as(&users, users.served.client, "run/get", params);
+    is_text(run, "thread_id", "@a:mine");
+    value_unref(run);
+    value_unref(schedule);
+    end();
+}
+
 /* ---- What starts nothing ---- */
 
 static uint32_t checked, counted;
@@ -455,6 +471,7 @@ int main(void) {
         cmocka_unit_test(test_due_times_start_runs),
         cmocka_unit_test(test_due_times_that_were_missed),
         cmocka_unit_test(test_a_key_that_may_not),
+        cmocka_unit_test(test_the_operator_in_the_thread_of_a_user),
         cmocka_unit_test(test_mistakes_of_documents_are_the_operators),
         cmocka_unit_test(test_many_at_once),
         cmocka_unit_test(test_two_hosts_claim_a_due_time_once),
