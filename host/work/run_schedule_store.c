@@ -244,11 +244,12 @@ static int32_t claim_one(struct request *request, tn_value found, tn_value *clai
     request->owner = owner_of_run(thread ? value_chars(thread, NULL) : NULL, key, owner) ? owner : NULL;
     request_id_make(request, run_id);
     request->owner = NULL;
-    tn_value next = run_schedule_advance(record, run_id, request->now_ms);
+    tn_value over = run_schedule_too_late(record, request->now_ms);
+    tn_value next = over ? over : run_schedule_advance(record, run_id, request->now_ms);
     tn_value put = store_put(STORE_RUN_SCHEDULES, key, value_ref(next));
     int32_t status =
         request_commit_take(request, store_if_version(put, value_to_int(value_get(found, "version"))), NULL, error);
-    if (status == TN_OK) {
+    if (status == TN_OK && !over) {
         tn_value one = value_set_take(value_object_reserve(3), "schedule_id", value_text(key));
         one = value_set_take(one, "record", value_ref(next));
         *claimed = value_push_take(*claimed, value_set_take(one, "due_ms", value_ref(value_get(record, "next_ms"))));
