@@ -66,10 +66,10 @@ bool task_has_expired(tn_value task) {
 
 tn_value task_value(const struct exchange *exchange, enum task_status status) {
     static const char *const names[] = {"working", "input_required", "completed", "failed", "cancelled"};
-    tn_value updated = tn_get(exchange->record, "updated_at");
-    if (tn_chars(updated, NULL) == NULL) updated = tn_get(exchange->task, "created_at");
-    return tn_build("{s:s, s:s, s:v, s:v, s:I, s:i}", "taskId", exchange->task_id, "status", names[status], "createdAt",
-                    tn_get(exchange->task, "created_at"), "lastUpdatedAt", updated, exchange->modern ? "ttlMs" : "ttl",
+    const char *created = tn_get_text(exchange->task, "created_at", "1970-01-01T00:00:00.000Z");
+    const char *updated = tn_get_text(exchange->record, "updated_at", created);
+    return tn_build("{s:s, s:s, s:s, s:s, s:I, s:i}", "taskId", exchange->task_id, "status", names[status], "createdAt",
+                    created, "lastUpdatedAt", updated, exchange->modern ? "ttlMs" : "ttl",
                     task_number(exchange->task, "ttl_ms"), exchange->modern ? "pollIntervalMs" : "pollInterval",
                     MCPS_TASK_POLL_MS);
 }
