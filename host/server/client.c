@@ -20,7 +20,7 @@ struct client {
     struct client_call *calls;
     size_t count;
     uint64_t last_number;
-    bool paused, has_run;
+    bool paused, has_run, left;
     struct loop_work work; /* client_send */
 };
 
@@ -110,6 +110,8 @@ enum method_scope client_scope(const struct client *client) { return client->opt
 bool client_is_sending(const struct client *client) { return client->work.queued; }
 void client_note_run(struct client *client) { client->has_run = true; }
 bool client_has_run(const struct client *client) { return client->has_run; }
+void client_set_left(struct client *client, bool left) { client->left = left; }
+bool client_has_left(const struct client *client) { return client->left; }
 bool client_names_files(const struct client *client) { return client->options.files; }
 const char *client_owner(const struct client *client) { return client->owner; }
 bool client_is_plugin(const struct client *client) { return client->options.plugin; }

@@ -44,8 +44,8 @@ struct client_options {
 
 struct client *client_new(struct server *server, const struct client_options *options);
 /*
- * Ends its subscriptions, and its calls that wait until plugins have added their components (CANCELLED). Its other
- * calls, and runs that it has started, continue. NULL is allowed.
+ * Ends its subscriptions, its calls that wait until plugins have added their components (CANCELLED), and its runs that
+ * were started with `ends_with_client`. Its other calls and runs continue. NULL is allowed.
  */
 void client_free(struct client *client);
 struct server *client_server(const struct client *client);
@@ -58,6 +58,9 @@ bool client_is_sending(const struct client *client);
 /* A run of the server knows the client as the one that has started it, until the client is freed. */
 void client_note_run(struct client *client);
 bool client_has_run(const struct client *client); /* true also when these runs are not known any more */
+/* It has gone, or the process of its plugin has: for server_runs_end_left. */
+void client_set_left(struct client *client, bool left);
+bool client_has_left(const struct client *client);
 bool client_names_files(const struct client *client);
 bool client_is_plugin(const struct client *client);
 const char *client_owner(const struct client *client); /* NULL: the operator */

@@ -50,6 +50,7 @@ static int32_t run_begin(const struct method_call *call, bool resumes, struct er
                                                     .config = value_get(call->params, "config"),
                                                     .modes = modes_param(call),
                                                     .resumes = resumes,
+                                                    .ends_with_client = method_flag(call, "ends_with_client"),
                                                     .answers = value_get(call->params, "answers"),
                                                     .continued = -1},
                        error);

@@ -14,6 +14,7 @@
 #include "host/server/plugin_client_internal.h"
 #include "host/server/server.h"
 #include "host/server/server_internal.h"
+#include "host/server/server_run.h"
 #include <stdio.h>
 
 /* ---- Clients ---- */
@@ -194,6 +195,21 @@ static void source_ended(void *user, struct plugin *plugin) {
     if (client) plugin_client_end(client);
 }
 
+static void client_set_left_all(struct plugin_client *client, bool left) {
+    if (client->client) client_set_left(client->client, left);
+    for (struct plugin_caller *caller = client->callers; caller; caller = caller->next)
+        client_set_left(caller->user, left);
+}
+
+static void source_left(void *user, struct plugin *plugin) {
+    struct plugin_clients *clients = user;
+    struct plugin_client *client = plugin_client_find(clients, plugin);
+    if (!client) return;
+    client_set_left_all(client, true);
+    server_runs_end_left(server_runs_of(clients->server));
+    client_set_left_all(client, false);
+}
+
 static void source_free(void *user) { server_free(((struct plugin_clients *)user)->server); }
 
 struct plugin_clients *plugin_clients_new(struct server *server) {
@@ -209,6 +225,7 @@ struct plugin_clients *plugin_clients_new(struct server *server) {
                                              .unsubscribe = source_unsubscribe,
                                              .refuse_unknown = method_refuse_unknown,
                                              .ended = source_ended,
+                                             .left = source_left,
                                              .free = source_free};
     return clients;
 }

@@ -3,8 +3,8 @@
  * (plugin/abi/abi_host.h).
  *
  * Each plugin that uses tenon.host has one client. A call of a task is a child of the task. A request is a call outside
- * of tasks. Both have the rights of a component, never more (method_call.h). If a plugin ends, its requests are
- * cancelled and its subscriptions end; runs that it has started continue.
+ * of tasks. Both have the rights of a component, never more (method_call.h). If a plugin ends, or its process, its
+ * requests are cancelled and its subscriptions end; runs that it has started continue without `ends_with_client`.
  *
  *     struct plugin_clients *clients = plugin_clients_new(server);
  *     host_set_methods(host, plugin_clients_source(clients));

@@ -109,7 +109,7 @@ void server_note_unsaved(struct server *server) {
     if (server->unsaved) ++*server->unsaved;
 }
 
-void server_forget_client(struct server *server, const struct client *client) {
+void server_forget_client(struct server *server, struct client *client) {
     server_runs_forget_client(server->runs, client);
     server_workers_forget_client(server->workers, client);
 }

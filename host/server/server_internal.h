@@ -28,7 +28,7 @@ void client_add_call(struct client *client, struct client_call *call);
 void client_remove_call(struct client_call *call); /* no effect if it is in no list */
 
 /* The client ends: runs and workers that it has started belong to no client from now on. */
-void server_forget_client(struct server *server, const struct client *client);
+void server_forget_client(struct server *server, struct client *client);
 struct server_continue *server_continue_of(const struct server *server);
 struct server_runs *server_runs_of(const struct server *server);
 struct server_timetable *server_timetable_of(const struct server *server);

@@ -106,8 +106,17 @@ const struct server_run *server_run_older(const struct server_runs *runs, const 
     return run ? run->older : runs->newest;
 }
 
-void server_runs_forget_client(struct server_runs *runs, const struct client *client) {
+void server_runs_end_left(struct server_runs *runs) {
+    if (runs->ending || !runs->active) return;
+    for (struct server_run *run = runs->newest; run; run = run->older)
+        if (run->active && run->ends_with_client && run->client && client_has_left(run->client))
+            server_run_cancel(run, false);
+}
+
+void server_runs_forget_client(struct server_runs *runs, struct client *client) {
     if (!client_has_run(client)) return; /* such as that of a subscription */
+    client_set_left(client, true);
+    server_runs_end_left(runs);
     for (struct server_run *run = runs->newest; run; run = run->older)
         if (run->client == client) run->client = NULL;
 }
@@ -478,6 +487,7 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
         run->answers = options->answers ? value_ref(options->answers) : NULL;
         run->modes = options->modes;
         run->resumes = options->resumes;
+        run->ends_with_client = options->ends_with_client;
         run->continued = options->continued;
         run->counts = options->continued >= 0;
         run->served = inner.request.served && run->thread;

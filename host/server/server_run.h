@@ -44,7 +44,12 @@ size_t server_runs_active(const struct server_runs *runs); /* the number of acti
 /* Cancels the runs, runs the loop until they have ended, and forgets them. Clients still exist. */
 void server_runs_end(struct server_runs *runs);
 void server_runs_free(struct server_runs *runs);
-void server_runs_forget_client(struct server_runs *runs, const struct client *client);
+void server_runs_forget_client(struct server_runs *runs, struct client *client);
+/*
+ * Cancels the active runs whose clients have left (client_set_left), if they were started so that they end then. No
+ * effect when the host ends: what the next host continues is not cancelled.
+ */
+void server_runs_end_left(struct server_runs *runs);
 
 struct server_run_options {
     struct client *client;
@@ -53,8 +58,9 @@ struct server_run_options {
     const char *file;     /* the name with which the graph was opened; NULL for a text */
     const char *document; /* as the client has named it; NULL for a text without a name */
     tn_value input, config;
-    unsigned modes; /* of its events: those that its subscriptions can have */
-    bool resumes;   /* continues the thread of `config`, with `answers` */
+    unsigned modes;        /* of its events: those that its subscriptions can have */
+    bool resumes;          /* continues the thread of `config`, with `answers` */
+    bool ends_with_client; /* is cancelled when the client has left */
     tn_value answers;
     int64_t
         continued; /* the checkpoint from which the host continues the run, as server_continue.h says; otherwise -1 */

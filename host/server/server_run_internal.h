@@ -49,6 +49,7 @@ struct server_run {
     bool served;       /* the next host continues it */
     bool counts;       /* as one that server_continue has started */
     bool resumes, active, full;
+    bool ends_with_client;
     bool cancels; /* its part was asked to */
 };
 

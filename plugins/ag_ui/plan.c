@@ -160,8 +160,9 @@ static bool plan_method_take(struct planner *planner, const char *method, bool r
     tn_value config = tn_build("{s:s}", "thread_id", planner->request->thread_id);
     if (config != NULL && replace) config = tn_set_take(config, "replace", tn_bool(1));
     planner->plan->method = method;
-    planner->plan->params = tn_build("{s:s, s:V, s:V, s:V*}", "document", planner->graph->document, "config", config,
-                                     "modes", tn_from_json(SERVING_MODES, sizeof SERVING_MODES - 1), member, value);
+    planner->plan->params =
+        tn_build("{s:s, s:V, s:V, s:b, s:V*}", "document", planner->graph->document, "config", config, "modes",
+                 tn_from_json(SERVING_MODES, sizeof SERVING_MODES - 1), "ends_with_client", 1, member, value);
     return planner->plan->params != NULL || ag_request_refuse(planner->request, 500, "memory ran out");
 }
 

@@ -27,6 +27,9 @@ static struct run *start(struct exchange *exchange, tn_value state) {
     const char *method = "";
     tn_value body = exchange->body, metadata = tn_get(body, "metadata"), params = run_params(exchange, &method);
     if (params == NULL) return NULL;
+    bool cancels = serving_is(tn_get(body, "on_disconnect"), "cancel");
+    if (cancels && (exchange->how == HOW_STREAM || exchange->how == HOW_WAIT))
+        params = tn_set_take(params, "ends_with_client", tn_bool(1));
     (void)assistant_id_of(exchange, assistant);
     tn_value kwargs = run_kwargs(body);
     struct run_options options = {.assistant = assistant,
@@ -42,7 +45,7 @@ static struct run *start(struct exchange *exchange, tn_value state) {
                                   .modes = modes_read(tn_get(body, "stream_mode")),
                                   .subgraphs = serving_true(tn_get(body, "stream_subgraphs")),
                                   .resumable = serving_true(tn_get(body, "stream_resumable")),
-                                  .cancel_on_disconnect = serving_is(tn_get(body, "on_disconnect"), "cancel")};
+                                  .cancel_on_disconnect = cancels};
     struct run *run = run_new(exchange, &options);
     tn_release(params);
     tn_release(kwargs);

@@ -459,7 +459,7 @@ static void on_exchange_event(void *user, int32_t event, tn_value value) {
     } else {
         exchange->token = 0;
         if (exchange->purpose == STREAM && !http->sse) http_stream_opened(http);
-        if (http->opening && !http->sse && value_is(tn_get(exchange->message, "method"), "notifications/initialized"))
+        if (http->stream_due && value_is(tn_get(exchange->message, "method"), "notifications/initialized"))
             http_start_stream(http);
         if (event == TN_HTTP_END)
             on_exchange_end(exchange, value);

@@ -31,7 +31,8 @@ struct http {
     char version[16]; /* "" before the handshake */
     bool modern, closed, wants_stream;
     bool sse, streaming;      /* the transport of 2024-11-05; its stream was requested */
-    bool opening;             /* the server's stream is not open yet */
+    bool stream_due;          /* the server's stream is requested after notifications/initialized */
+    bool opening;             /* the server's stream is not open yet, and requests wait for it */
     uint32_t redirects;       /* that were followed since the last answer */
     uint64_t delete_exchange; /* the DELETE exchange; 0: none */
     void (*session_ended)(void);

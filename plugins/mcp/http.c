@@ -37,6 +37,7 @@ static int32_t http_transport_send(struct transport *transport, tn_value message
 /* ---- The stream of the server ---- */
 
 void http_start_stream(struct http *http) {
+    http->stream_due = false;
     struct exchange *exchange = post_exchange_new(http, STREAM, 0);
     if (exchange != NULL) {
         exchange->had_session = *http->session != '\0';
@@ -63,7 +64,7 @@ static void http_set_version(struct transport *transport, const char *version, b
     (void)snprintf(http->version, sizeof http->version, "%s", version);
     http->modern = modern;
     if (modern || http->wants_stream || http->sse) return;
-    http->wants_stream = http->opening = true; /* opened after notifications/initialized */
+    http->wants_stream = http->stream_due = http->opening = true;
 }
 
 static void on_delete_event(void *user, int32_t event, tn_value value) {

@@ -217,8 +217,8 @@ static bool state_is_of(const struct exchange *exchange, tn_value content) {
 /* The run is not in this process any more, but its thread may be in the store. */
 static void resume_thread(struct exchange *exchange) {
     call_run(exchange, "run/resume",
-             tn_build("{s:v, s:{s:s}, s:[s]}", "document", tn_get(exchange->entry, "document"), "config", "thread_id",
-                      exchange->thread, "modes", "custom"));
+             tn_build("{s:v, s:{s:s}, s:[s], s:b}", "document", tn_get(exchange->entry, "document"), "config",
+                      "thread_id", exchange->thread, "modes", "custom", "ends_with_client", 1));
 }
 
 static void TN_ABI on_run(void *user, int32_t status, tn_value value) {

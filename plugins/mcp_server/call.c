@@ -200,12 +200,12 @@ static tn_value run_params(struct exchange *exchange) {
     tn_value modes = counts ? tn_build("[ss]", "custom", "tasks") : tn_build("[s]", "custom");
     tn_value input = catalogue_input(exchange->entry, exchange->method->name, exchange->params, exchange->variables);
     if (!serving_true(tn_get(exchange->plugin->config, "threads")))
-        return tn_build("{s:v, s:V, s:V}", "document", tn_get(exchange->entry, "document"), "input", input, "modes",
-                        modes);
+        return tn_build("{s:v, s:V, s:V, s:b}", "document", tn_get(exchange->entry, "document"), "input", input,
+                        "modes", modes, "ends_with_client", 1);
     (void)snprintf(exchange->thread, sizeof exchange->thread, "mcp-");
     serving_random_hex(exchange->thread + 4, 32);
-    return tn_build("{s:v, s:V, s:V, s:{s:s}}", "document", tn_get(exchange->entry, "document"), "input", input,
-                    "modes", modes, "config", "thread_id", exchange->thread);
+    return tn_build("{s:v, s:V, s:V, s:{s:s}, s:b}", "document", tn_get(exchange->entry, "document"), "input", input,
+                    "modes", modes, "config", "thread_id", exchange->thread, "ends_with_client", 1);
 }
 
 static void set_events(struct exchange *exchange) {

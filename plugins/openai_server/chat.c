@@ -129,8 +129,8 @@ static void chat_start(struct chat *chat) {
     }
     tn_value modes = tn_from_json(SERVING_MODES, strlen(SERVING_MODES));
     chat_run(chat, "run/start",
-             tn_build("{s:s, s:V, s:{s:v}, s:V}", "document", graph.document, "input", input, "config", "metadata",
-                      chat->request.metadata, "modes", modes));
+             tn_build("{s:s, s:V, s:{s:v}, s:V, s:b}", "document", graph.document, "input", input, "config", "metadata",
+                      chat->request.metadata, "modes", modes, "ends_with_client", 1));
 }
 
 /* ---- Answers to a run that has asked ---- */

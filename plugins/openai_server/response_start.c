@@ -134,6 +134,8 @@ static void start_run(struct start *start, const char *method, const char *name,
     if (response != NULL && response_follow(response, exchange, request->stream, 0, true)) {
         params = run_params(start, response, replaces);
         if (params != NULL) params = tn_set_take(params, name, more);
+        /* Nobody else can find it. */
+        if (params != NULL && !request->store) params = tn_set_take(params, "ends_with_client", tn_bool(1));
         if (response_run(response, &graph, request, method, params)) {
             start_free(start);
             return;

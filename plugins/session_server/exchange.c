@@ -145,8 +145,9 @@ static void start_run(struct exchange *exchange, const char *method, const char 
                                             .handler = session_events_item,
                                             .user = &exchange->events};
     tn_value params =
-        tn_build("{s:s, s:{s:s}, s:V, s:V}", "document", exchange->graph.document, "config", "thread_id",
-                 exchange->thread_id, "modes", tn_from_json(SERVING_MODES, sizeof SERVING_MODES - 1), member, value);
+        tn_build("{s:s, s:{s:s}, s:V, s:V, s:b}", "document", exchange->graph.document, "config", "thread_id",
+                 exchange->thread_id, "modes", tn_from_json(SERVING_MODES, sizeof SERVING_MODES - 1), member, value,
+                 "ends_with_client", 1);
     exchange->legs++;
     exchange->items = serving_items_new(&options);
     if (exchange->items != NULL && params != NULL)

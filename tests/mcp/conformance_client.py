@@ -2,7 +2,7 @@
 
 The arguments are those of the scenario (MCP_CONFORMANCE_CONTEXT), or match the schema of the tool. Questions are answered
 with {} at a terminal, while the call waits. In the scenarios auth/… it also grants permission like a person: it visits the
-page, follows the redirects, and answers true. TENON_CLIENT_LOG names a log file.
+page, follows the redirects, and answers true. TENON_CLIENT_LOGS names a folder, which gets a log with the name of the scenario.
 """
 import json
 import os
@@ -82,11 +82,12 @@ def settings(context):
 def main():
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     given = {call["name"]: call["arguments"] for call in context.get("toolCalls", [])}
-    folder, log = tempfile.mkdtemp(dir=os.getcwd()), open(os.environ.get("TENON_CLIENT_LOG", os.devnull), "a")
+    scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+    folder, log = tempfile.mkdtemp(dir=os.getcwd()), open(os.path.join(os.environ["TENON_CLIENT_LOGS"], scenario.replace("/", "-")), "a")
     with open(os.path.join(folder, "tenon.yaml"), "w") as file:
         config = {"servers": {"s": settings(context)}, "tokens": os.path.join(folder, "tokens")}
         json.dump({"plugins": {"config": {"tenon.mcp": config}}, "log": "info"}, file)
-    if os.environ.get("MCP_CONFORMANCE_SCENARIO", "").startswith("auth/"):
+    if scenario.startswith("auth/"):
         converse("mcp.servers", {"connect": "s"}, folder, log)
     listed = subprocess.run([TENON, "tool", "list", "--json"], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     log.write(listed.stderr)

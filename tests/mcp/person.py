@@ -77,7 +77,7 @@ def run_at_terminal(command, folder=".", type_first=None, until=None, answers=an
         os.write(master, type_first.encode() + b"\n")
     output, asked, closed = b"", 0, False
     while True:
-        if not select.select([master], [], [], 30)[0]:
+        if not select.select([master], [], [], 120)[0]:
             child.kill()
             break
         try:

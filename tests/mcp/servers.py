@@ -8,6 +8,7 @@ import re
 import socket
 import subprocess
 import sys
+import tempfile
 
 from harness import HERE, WAIT_S, call, call_with_answers, check, configure, run_tests, tenon
 
@@ -118,16 +119,17 @@ AUTHORIZATION = ["metadata-default", "metadata-var1", "metadata-var2", "metadata
 def test_conformance():
     """All scenarios at once, in one process of the suite: it has the servers, and runs a client for each."""
     suite = os.path.join(MODULES, "@modelcontextprotocol", "conformance", "dist", "index.js")
-    client, log = "%s %s" % (sys.executable, os.path.join(HERE, "conformance_client.py")), os.path.abspath("client.log")
+    client, logs = "%s %s" % (sys.executable, os.path.join(HERE, "conformance_client.py")), tempfile.mkdtemp(dir=os.getcwd())
     done = subprocess.run([NODE, suite, "client", "--command", client, "--suite", "all", "--timeout", "600000", "--output-dir", "results"],
-                          capture_output=True, text=True, timeout=WAIT_S, env={**os.environ, "TENON_CLIENT_LOG": log})
+                          capture_output=True, text=True, timeout=WAIT_S, env={**os.environ, "TENON_CLIENT_LOGS": logs})
     output = done.stdout + done.stderr
     passed = {name: int(count) for name, count in re.findall(r"\u2713 (\S+): (\d+) passed, 0 failed", output)}
     missing = [name for name in SCENARIOS + ["auth/" + name for name in AUTHORIZATION] if not passed.get(name)]
-    logged = open(log, errors="replace").read() if os.path.exists(log) else ""
-    reports = [words for words in ("ERROR: AddressSanitizer", "detected memory leaks", "runtime error:") if words in logged]
+    logged = {name: open(os.path.join(logs, name), errors="replace").read() for name in os.listdir(logs)}
+    reports = [words for words in ("ERROR: AddressSanitizer", "detected memory leaks", "runtime error:") if words in "".join(logged.values())]
     print("   %d scenarios, %d checks" % (len(passed), sum(passed.values())), flush=True)
-    check(done.returncode == 0 and not missing and not reports, "conformance: %s" % (missing or reports), output[-12000:], logged[-12000:])
+    check(done.returncode == 0 and not missing and not reports, "conformance: %s" % (missing or reports), output[-12000:],
+          *(logged.get(name.replace("/", "-"), "")[-4000:] for name in missing))
 
 
 if __name__ == "__main__":

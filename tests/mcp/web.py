@@ -37,6 +37,7 @@ class Web(BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.server.seen.append(("GET", self.headers.get("last-event-id")))
+        self.server.streamed.set()
         if self.server.quirk == "silent":
             self.close_connection = self.server.ended.wait()
             return
@@ -69,6 +70,8 @@ class Web(BaseHTTPRequestHandler):
         if self.server.quirk == "broken":
             return self.reply(500, b"<h1>no</h1>", "text/html")
         if "id" not in message:
+            if self.server.quirk == "slow-start":  # requests do not wait for this response for long
+                self.server.listed.wait(30)
             return self.reply(202)
         if method == "initialize":
             self.server.sessions += 1
@@ -79,9 +82,12 @@ class Web(BaseHTTPRequestHandler):
         if self.headers.get("mcp-protocol-version") != "2025-11-25":
             return self.reply(400)
         if method == "tools/list":
+            self.server.listed.set()
             return self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "result": {"tools": [{"name": "t", "inputSchema": INPUT}]}})
         if self.server.quirk == "ends-streams":
             self.server.ended.wait()
+        if self.server.quirk == "slow-start" and not self.server.streamed.wait(30):
+            return self.reply(500)
         if self.occurs_once("lost-session"):
             self.server.sessions += 1
             return self.reply(404)
@@ -104,13 +110,14 @@ def serve(quirk):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Web)
     server.quirk, server.seen, server.sessions, server.occurred, server.pending = quirk, [], 0, False, None
     server.daemon_threads, server.ended, server.times = True, threading.Event(), []
+    server.listed, server.streamed = threading.Event(), threading.Event()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     server.url = "http://127.0.0.1:%d/mcp" % server.server_port
     return server
 
 
 def test_sessions_and_streams():
-    quirks = ["none", "silent", "lost-session", "cut-stream", "cut-message", "html", "other-id", "noise", "unauthorized", "broken", "key", "moved", "elsewhere", "beside", "loops"]
+    quirks = ["none", "silent", "slow-start", "lost-session", "cut-stream", "cut-message", "html", "other-id", "noise", "unauthorized", "broken", "key", "moved", "elsewhere", "beside", "loops"]
     webs = {quirk: serve(quirk) for quirk in quirks}
     servers = {quirk: {"url": web.url} for quirk, web in webs.items()}
     servers["key"]["headers"] = {"authorization": ["Bearer ", {"secret": "WEB_KEY"}]}
@@ -122,6 +129,7 @@ def test_sessions_and_streams():
     order = [method for method, _ in webs["none"].seen]
     check(order.index("notifications/initialized") < order.index("GET") < order.index("tools/list"), "the GET stream is opened before other requests", order)
     check(results["silent"] == "fine", "a GET stream without a response", results, result.err)
+    check(results["slow-start"] == "fine", "a late response to notifications/initialized: the GET stream is opened all the same", results, webs["slow-start"].seen)
     check(results["lost-session"] == "fine", "an ended session is replaced, and the call is sent again", results, result.err)
     check([m for m, _ in webs["lost-session"].seen].count("initialize") == 2, "a second session", webs["lost-session"].seen)
     check(results["cut-stream"] == "resumed" and ("GET", "e1") in webs["cut-stream"].seen, "a stream that was cut is resumed", results, webs["cut-stream"].seen)

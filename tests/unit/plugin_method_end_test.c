@@ -162,11 +162,24 @@ static void plugins_are_upgraded(void **state) {
     in_each_mode(upgraded);
 }
 
-/* A run that a plugin has started continues when the plugin has gone, with its rights. */
-static void survives(struct served *served) {
-    tn_value started = use_take(served, "methods.call", method_input("run/start", text_params(SLOW)));
+static tn_value start_slow_by_plugin(struct served *served, bool ends_with_client) {
+    tn_value params = value_set_take(text_params(SLOW), "ends_with_client", value_bool(ends_with_client));
+    tn_value started = use_take(served, "methods.call", method_input("run/start", params));
     tn_value id = value_ref(value_get(value_get(started, "value"), "run_id"));
     value_unref(started);
+    return id;
+}
+
+/* The run of this id, which it takes, ends as `cancelled`. */
+static void expect_cancelled_take(struct served *served, tn_value id) {
+    tn_value run = served_result_take(served, "run/wait", value_set_take(value_object(), "run_id", id));
+    assert_true(value_text_is(value_get(run, "status"), "cancelled"));
+    value_unref(run);
+}
+
+/* A run that a plugin has started continues when the plugin has gone, with its rights. */
+static void survives(struct served *served) {
+    tn_value id = start_slow_by_plugin(served, false), ends = start_slow_by_plugin(served, true);
     wait_for_plugin(served);
     served_expect(served, "plugin/unload", "{\"plugin\":\"test.methods\"}", "{\"state\":\"unloaded\"}");
     tn_value name = value_set_take(value_object(), "run_id", value_ref(id));
@@ -174,6 +187,7 @@ static void survives(struct served *served) {
     assert_true(value_text_is(value_get(run, "status"), "running"));
     assert_null(value_get(run, "client"));
     value_unref(run);
+    expect_cancelled_take(served, ends);
     end_run_take(served, id);
 }
 
@@ -193,6 +207,7 @@ static void children_die(void **state) {
         skip_init(&served);
         for (int i = 0; i < 700; i++) assert_true(wait_for(&served, id) > 0); /* two rounds are above the limit */
         (void)subscribe(&served, RUN_ENDED, false);
+        tn_value ends = start_slow_by_plugin(&served, true);
         const tn_plugin *remote = registry_plugin(host_registry(served.host), "test.methods")->plugin;
         struct use use;
         use_start(&served, "methods.crash", value_object(), &use);
@@ -200,6 +215,7 @@ static void children_die(void **state) {
         assert_true(value_text_is(value_get(value_get(outcome, "error"), "code"), "PLUGIN_CRASHED"));
         value_unref(outcome);
         assert_int_equal(remote_deaths(remote), round + 1);
+        expect_cancelled_take(&served, ends);
         publish(&served, "a");
     }
     expect_use(&served, "methods.fill", "{}", "{\"status\":-5,\"value\":1024}");

@@ -179,6 +179,33 @@ static void a_run_outlives_its_client(void **state) {
     served_close(&served);
 }
 
+/* One that was started with `ends_with_client` does not. When the host ends, it is stopped, as any other run. */
+static void a_run_ends_with_its_client(void **state) {
+    static const char wanted[] = "{\"ends_with_client\":true,\"input\":{\"n\":4000},\"subscribe\":{\"credit\":1}}";
+    (void)state;
+    for (int drains = 0; drains < 2; drains++) {
+        struct served served;
+        served_open(&served, METHOD_RUN);
+        struct client *leaves = served_client(&served, "leaves", METHOD_RUN);
+        tn_value other = run_of(&served, COUNTS, wanted);
+        tn_value outcome = served_call_as(&served, leaves, "run/start", text_params(COUNTS, wanted));
+        tn_value id = value_ref(value_get(value_get(outcome, "result"), "run_id"));
+        value_unref(outcome);
+        served_settle(&served);
+        if (drains) server_drain(served.server);
+        client_free(leaves);
+        tn_value run = waited(&served, id);
+        is_text(run, "status", drains ? "stopped" : "cancelled");
+        value_unref(run);
+        run = served_result_take(&served, "run/get", with_id(other));
+        if (!drains) is_text(run, "status", "running");
+        value_unref(run);
+        value_unref(other);
+        value_unref(id);
+        served_close(&served);
+    }
+}
+
 /* A client that was away gets what it has missed, and run/ended also after the end. */
 static void events_are_sent_again(void **state) {
     struct served served;
@@ -459,15 +486,25 @@ static void a_server_ends_with_open_runs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_starts_and_ends),   cmocka_unit_test(mistakes_are_reported),
-        cmocka_unit_test(events_come_in_order),    cmocka_unit_test(modes_of_subscriptions),
-        cmocka_unit_test(credit_slows_a_run),      cmocka_unit_test(a_run_outlives_its_client),
-        cmocka_unit_test(events_are_sent_again),   cmocka_unit_test(numbers_may_have_a_point),
-        cmocka_unit_test(nothing_is_left_to_send), cmocka_unit_test(kept_events_have_a_size),
-        cmocka_unit_test(a_busy_plugin_stays),     cmocka_unit_test(a_run_is_answered),
-        cmocka_unit_test(a_run_is_cancelled),      cmocka_unit_test(a_thread_is_resumed),
-        cmocka_unit_test(many_runs_wait),          cmocka_unit_test(ended_runs_are_forgotten),
-        cmocka_unit_test(waiting_runs_are_kept),   cmocka_unit_test(a_server_ends_with_open_runs),
+        cmocka_unit_test(a_run_starts_and_ends),
+        cmocka_unit_test(mistakes_are_reported),
+        cmocka_unit_test(events_come_in_order),
+        cmocka_unit_test(modes_of_subscriptions),
+        cmocka_unit_test(credit_slows_a_run),
+        cmocka_unit_test(a_run_outlives_its_client),
+        cmocka_unit_test(events_are_sent_again),
+        cmocka_unit_test(numbers_may_have_a_point),
+        cmocka_unit_test(nothing_is_left_to_send),
+        cmocka_unit_test(kept_events_have_a_size),
+        cmocka_unit_test(a_busy_plugin_stays),
+        cmocka_unit_test(a_run_is_answered),
+        cmocka_unit_test(a_run_is_cancelled),
+        cmocka_unit_test(a_thread_is_resumed),
+        cmocka_unit_test(many_runs_wait),
+        cmocka_unit_test(ended_runs_are_forgotten),
+        cmocka_unit_test(waiting_runs_are_kept),
+        cmocka_unit_test(a_server_ends_with_open_runs),
+        cmocka_unit_test(a_run_ends_with_its_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,6 +104,11 @@ void interface_host_ended(struct plugin *plugin) {
     if (source) source->ended(source->user, plugin);
 }
 
+void interface_host_left(struct plugin *plugin) {
+    const struct method_source *source = host_source(plugin);
+    if (source) source->left(source->user, plugin);
+}
+
 int32_t interface_host_refuse_unknown(const struct plugin *plugin, const char *method, struct error *error) {
     return host_source(plugin)->refuse_unknown(method, error);
 }

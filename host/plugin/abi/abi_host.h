@@ -37,11 +37,14 @@ struct method_source {
     /* Sets NOT_FOUND for a method that does not exist, with the nearest name. Returns TN_NOT_FOUND. */
     int32_t (*refuse_unknown)(const char *method, struct error *error);
     void (*ended)(void *user, struct plugin *plugin); /* no function of the plugin may be called any more */
-    void (*free)(void *user);                         /* the host ends */
+    /* The process of an isolated plugin has ended. It is started again, but does not know what it has started. */
+    void (*left)(void *user, struct plugin *plugin);
+    void (*free)(void *user); /* the host ends */
 };
 
 extern const tn_host_1 interface_host;
 void interface_host_ended(struct plugin *plugin);
+void interface_host_left(struct plugin *plugin);
 /* [loop] The error of TN_NOT_FOUND for a plugin, which names the method. The host has methods. */
 int32_t interface_host_refuse_unknown(const struct plugin *plugin, const char *method, struct error *error);
 

@@ -59,6 +59,8 @@ struct remote_services {
 #define REMOTE_START_MS      10000 /* limit for starting a process, and loading and initialising its plugin */
 #define REMOTE_CREATE_MS     5000  /* limit for creating one instance, and for shutting down */
 #define REMOTE_CANCEL_MS     2000  /* a process that has not ended a cancelled task after this time is killed */
+#define REMOTE_PING_MS       10000 /* a process that serves requests over HTTP must answer `ping` within this time */
+#define REMOTE_PING_TICK_MS  2000  /* it is asked this often, and its time is counted in these steps */
 #define REMOTE_PAUSE_MS      100   /* pause before the restart after the first death; doubles with each one in a row */
 #define REMOTE_PAUSE_MAX_MS  30000 /* the longest pause */
 #define REMOTE_RESET_MS      500   /* how often a host that pauses looks for a reset */

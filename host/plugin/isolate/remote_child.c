@@ -105,7 +105,7 @@ static int32_t set_not_a_result(const struct remote *remote, struct error *error
                      plugin_id(remote->plugin));
 }
 
-static void child_kill_late(struct remote_child *child, const char *method, int limit_ms) {
+void child_kill_late(struct remote_child *child, const char *method, int limit_ms) {
     tn_value why = value_format("it did not answer `%s` within %d ms", method, limit_ms);
     process_kill(child->process, value_chars(why, NULL));
     value_unref(why);
@@ -328,6 +328,7 @@ void child_free(struct remote_child *child) {
         child_leave_pool(child);
     loop_timer_stop(remote->host->loop, &child->start_timer);
     loop_timer_stop(remote->host->loop, &child->create_timer);
+    loop_timer_stop(remote->host->loop, &child->ping_timer);
     remote_http_cancel_all(child);
     remote_server_end_all(child);
     remote_host_end_all(child);

@@ -220,4 +220,5 @@ bool remote_host_on_message(struct remote_child *child, const char *method, tn_v
 
 void remote_host_end_all(struct remote_child *child) {
     while (child->uses) remote_use_drop(child->uses);
+    if (child->shared) interface_host_left(child->remote->plugin); /* it has the requests of tenon.server */
 }

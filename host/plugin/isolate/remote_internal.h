@@ -1,8 +1,9 @@
 /*
  * remote_internal.h - shared by the files of a remote plugin: instances (remote.c), its tasks (remote_task.c), which
  * process runs them (remote_pool.c), deaths (remote_pause.c), idle processes (remote_idle.c), one process
- * (remote_child.c), its messages (remote_message.c), its HTTP exchanges (remote_http.c), and its requests and
- * subscriptions (remote_host.c). Stores are apart from these (remote_store.c): each has another process.
+ * (remote_child.c), its messages (remote_message.c), its HTTP exchanges (remote_http.c), its requests and subscriptions
+ * (remote_host.c), and what it serves (remote_server.c, remote_ping.c). Stores are apart from these (remote_store.c):
+ * each has another process.
  *
  * A remote lives as long as the plugin is loaded. Its processes end and are started again; instances survive that,
  * tasks do not. Async components share one process. Each task of a blocking component has a process to itself, from a
@@ -108,6 +109,10 @@ struct remote_child {
     uint32_t exchange_count;
     struct remote_use *uses;          /* requests and subscriptions of tenon.host */
     struct remote_request **requests; /* of tenon.server, by number: TASK_BUCKETS lists; NULL before the first one */
+    uint32_t request_count;
+    bool watched, pinging; /* watched: the timer runs; pinging: it has not answered `ping` */
+    struct loop_timer ping_timer;
+    int64_t ping_left_ms;
     struct loop_timer start_timer;
     int64_t start_left_ms;
     uint32_t creating; /* `create` requests that it has not answered, but for those that the host waits for */
@@ -244,6 +249,11 @@ bool remote_server_on_message(struct remote_child *child, const char *method, tn
 void remote_server_end_all(struct remote_child *child);
 void remote_server_free(struct remote *remote);
 
+/* ---- remote_ping.c: whether a process with requests of tenon.server answers ---- */
+
+/* It has a request. Kills it if it does not answer within REMOTE_PING_MS, as long as it has any. Repeatable. */
+void remote_watch_requests(struct remote_child *child);
+
 /* ---- remote_child.c: one process ---- */
 
 /* For remote_store.c too; any thread. The params of `initialize`, and what its result and the plugin's file must be. */
@@ -258,6 +268,8 @@ struct remote_child *child_start_wait(struct remote *remote, bool shared, struct
 /* Kills the process if it still runs, and frees the child with its copies. Its tasks must have ended. */
 void child_free(struct remote_child *child);
 void child_stop(struct remote_child *child); /* asks an idle process to end */
+/* It has not answered the request `method` within this time. */
+void child_kill_late(struct remote_child *child, const char *method, int limit_ms);
 
 struct remote_copy *child_copy(const struct remote_child *child, const struct remote_instance *instance);
 /* Sends `create`, and calls remote_on_created when it is answered. NULL, with *fit, if it does not fit into a message.

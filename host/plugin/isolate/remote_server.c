@@ -46,6 +46,7 @@ static struct remote_request **request_link(struct remote_child *child, uint64_t
 
 static void request_free(struct remote_child *child, struct remote_request *request) {
     *request_link(child, request->number) = request->next;
+    child->request_count--;
     mem_free(request);
 }
 
@@ -85,6 +86,8 @@ static struct remote_request *request_new(struct remote_route *route, uint64_t n
     if (!child->requests) child->requests = mem_zalloc(TASK_BUCKETS * sizeof(struct remote_request *));
     struct remote_request **place = request_link(child, number), *request = mem_zalloc(sizeof *request);
     *request = (struct remote_request){.route = route, .number = number, .credit = PROTOCOL_EVENTS};
+    child->request_count++;
+    remote_watch_requests(child);
     return *place = request;
 }
 

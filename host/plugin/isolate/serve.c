@@ -264,6 +264,8 @@ static void serve_handle_message(tn_value message) {
         serve_initialize(id, params);
     } else if (strcmp(method, "demand") == 0) {
         serve_demand(id, params);
+    } else if (strcmp(method, "ping") == 0) {
+        serve_respond_take(id, value_null());
     } else if (strcmp(method, "quiesce") == 0) {
         serve_quiesce();
     } else if (strcmp(method, "shutdown") == 0) {

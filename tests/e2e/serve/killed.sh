@@ -1,6 +1,6 @@
 # `kill -9` while runs of three protocols and two users are active: the next host continues all of them, also those that no
 # client asks for. A host that runs beside it does not. A run with which hosts die again and again is given up.
-for plugin in serve openai_server ai_sdk rest_server sqlite; do
+for plugin in serve openai_server ai_sdk rest_server session_server ag_ui sqlite; do
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || skips "built without $plugin"
 done
 command -v python3 >/dev/null || skips "python3 is not installed"
@@ -28,6 +28,19 @@ kill -TERM "$beside" && expect_ended "$beside" "the host did not end"
 host=${servers[0]}
 web_kill
 tenon thread list --json >listed; grep -q "\"status\":\"running\"" listed || { cat listed first.err >&2; fails "no run was active when the host was killed"; }
+
+# ---- The processes of isolated protocols are killed, or stop: beside all that follows ----
+mkdir apart
+printf 'store: {use: memory}\nserve: {port: 0, log: false, drain_seconds: 1}\nplugins: {isolation: {%s}}\n' \
+    'tenon.openai_server: process, tenon.session_server: process, tenon.ag_ui: process' >apart/tenon.yaml
+web_start apart/host slow.yaml --config apart/tenon.yaml
+apart=$host
+key=$(grep -oh 'tn_[A-Za-z0-9_-]*' apart/host.err apart/host.out | head -1)
+python3 "$SOURCE/tests/serve/isolated.py" "$address" "$key" "$apart" apart/host.err >isolated.out 2>&1 &
+isolated=$!
+servers+=("$isolated")
+
+# ---- The next host ----
 web_start second two.yaml slow.yaml
 client resume "$(<second.at)" "$ada" "$bob" two # some of the clients ask
 wait_until has_ended_all                        # the others never do
@@ -63,3 +76,7 @@ sed -i 's/third/fourth/g' slow.yaml
 web_start after two.yaml slow.yaml
 wait_until grep -q 'its graph has changed' after.err
 web_kill
+
+wait "$isolated" || { cat isolated.out >&2; fails "isolated.py"; }
+host=$apart && serve_stop
+[ "$code" = 0 ] || fails "expected exit status 0"
