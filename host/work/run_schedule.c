@@ -208,6 +208,14 @@ tn_value run_schedule_advance(tn_value record, const char *run_id, int64_t now_m
     return next;
 }
 
+tn_value run_schedule_too_late(tn_value record, int64_t now_ms) {
+    int64_t ends;
+    bool late = now_ms - number_of(record, "next_ms", now_ms) > SCHEDULE_LATE_MS;
+    if (!late || !ends_ms(record, &ends) || now_ms <= ends) return NULL;
+    return value_set_take(without_member(value_ref(record), "next_ms"), "error",
+                          value_text("no host served the graph at the last due time, and the schedule has ended"));
+}
+
 /* ---- Describing ---- */
 
 static tn_value show_time(tn_value shown, const char *name, tn_value record, const char *member) {

@@ -46,6 +46,11 @@ tn_value run_schedule_make(tn_value before, tn_value given, const struct run_sch
                            struct error *error);
 /* The record after its due time `next_ms` was claimed for the run of this id. A new reference. */
 tn_value run_schedule_advance(tn_value record, const char *run_id, int64_t now_ms);
+/*
+ * The record without its due time, if this is late because no host served the graph, and the schedule has ended
+ * meanwhile. A new reference; NULL: the due time may be claimed.
+ */
+tn_value run_schedule_too_late(tn_value record, int64_t now_ms);
 /* As `RunSchedule` in methods/schedule.yaml. A new reference. */
 tn_value run_schedule_describe(const char *id, tn_value record);
 

@@ -239,15 +239,17 @@ static int32_t find_due(const struct request *request, tn_value documents, const
 static int32_t claim_one(struct request *request, tn_value found, tn_value *claimed, struct error *error) {
     char owner[OWNER_TEXT], run_id[REQUEST_ID_TEXT];
     const char *key = value_chars(value_get(found, "key"), NULL);
-    tn_value record = value_get(found, "value");
-    request->owner = owner_of(key, owner) ? owner : NULL; /* for the id of the run */
+    tn_value record = value_get(found, "value"), thread = value_get(value_get(record, "config"), "thread_id");
+    /* For the id of the run. A schedule of the operator can have the thread of a user, who owns its runs. */
+    request->owner = owner_of_run(thread ? value_chars(thread, NULL) : NULL, key, owner) ? owner : NULL;
     request_id_make(request, run_id);
     request->owner = NULL;
-    tn_value next = run_schedule_advance(record, run_id, request->now_ms);
+    tn_value over = run_schedule_too_late(record, request->now_ms);
+    tn_value next = over ? over : run_schedule_advance(record, run_id, request->now_ms);
     tn_value put = store_put(STORE_RUN_SCHEDULES, key, value_ref(next));
     int32_t status =
         request_commit_take(request, store_if_version(put, value_to_int(value_get(found, "version"))), NULL, error);
-    if (status == TN_OK) {
+    if (status == TN_OK && !over) {
         tn_value one = value_set_take(value_object_reserve(3), "schedule_id", value_text(key));
         one = value_set_take(one, "record", value_ref(next));
         *claimed = value_push_take(*claimed, value_set_take(one, "due_ms", value_ref(value_get(record, "next_ms"))));

@@ -39,7 +39,9 @@ static struct run *make(struct exchange *exchange, tn_value params) {
         return NULL;
     }
     run->loaded = true;
-    (void)snprintf(run->created, sizeof run->created, "%s", tn_get_text(saved, "created_at", ""));
+    const char *created = tn_get_text(saved, "created_at", "");
+    if (created[strspn(created, "0123456789-:.+TZ")] == '\0') /* nothing that could be cut within a character */
+        (void)snprintf(run->created, sizeof run->created, "%s", created);
     uint64_t count = tn.value->count(log);
     tn_release(run->log);
     run->log = tn_retain(log);

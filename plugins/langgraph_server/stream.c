@@ -109,7 +109,7 @@ static void follower_pump(struct follower *follower) {
             server_of(run)->event(tn.host, number, tn.value->at(run->log, follower->position - run->log_first));
         follower->position++;
         follower->full = status == TN_SERVER_FULL;
-        if (status != TN_OK && status != TN_SERVER_FULL) break;
+        if (status == TN_STALE) break; /* TN_INVALID: what a client has written is no event, and is left out */
     }
     if (!run->ended || follower->position <= (uint64_t)run_newest(run)) return;
     if (run->stopped)

@@ -7,6 +7,7 @@
 #include "result.h"
 
 #define THREAD_PREFIX "mcp-task-"
+#define NUMBER_MAX    (INT64_MAX / 4)
 
 /* ---- The host ---- */
 
@@ -51,19 +52,25 @@ void task_remove(const struct exchange *exchange, const char *id) {
 
 static int64_t now_ms(void) { return tn.core->wall_ms(tn.host); }
 
+/* A client can write the memories of its tasks by another protocol. */
+int64_t task_number(tn_value task, const char *name) {
+    int64_t found = tn_get_int(task, name, 0);
+    return found < 0 ? 0 : found > NUMBER_MAX ? NUMBER_MAX : found;
+}
+
 bool task_has_expired(tn_value task) {
-    return tn_get_int(task, "created_ms", 0) + tn_get_int(task, "ttl_ms", 0) < now_ms();
+    return task_number(task, "created_ms") + task_number(task, "ttl_ms") < now_ms();
 }
 
 /* ---- A task as the client sees it ---- */
 
 tn_value task_value(const struct exchange *exchange, enum task_status status) {
     static const char *const names[] = {"working", "input_required", "completed", "failed", "cancelled"};
-    tn_value updated = tn_get(exchange->record, "updated_at");
-    if (tn_chars(updated, NULL) == NULL) updated = tn_get(exchange->task, "created_at");
-    return tn_build("{s:s, s:s, s:v, s:v, s:I, s:i}", "taskId", exchange->task_id, "status", names[status], "createdAt",
-                    tn_get(exchange->task, "created_at"), "lastUpdatedAt", updated, exchange->modern ? "ttlMs" : "ttl",
-                    tn_get_int(exchange->task, "ttl_ms", 0), exchange->modern ? "pollIntervalMs" : "pollInterval",
+    const char *created = tn_get_text(exchange->task, "created_at", "1970-01-01T00:00:00.000Z");
+    const char *updated = tn_get_text(exchange->record, "updated_at", created);
+    return tn_build("{s:s, s:s, s:s, s:s, s:I, s:i}", "taskId", exchange->task_id, "status", names[status], "createdAt",
+                    created, "lastUpdatedAt", updated, exchange->modern ? "ttlMs" : "ttl",
+                    task_number(exchange->task, "ttl_ms"), exchange->modern ? "pollIntervalMs" : "pollInterval",
                     MCPS_TASK_POLL_MS);
 }
 
@@ -76,7 +83,7 @@ enum task_status task_status(const struct exchange *exchange) {
                 {"cancelled", TASK_CANCELLED}};
     if (serving_true(tn_get(exchange->task, "cancelled"))) return TASK_CANCELLED;
     if (exchange->record == NULL) /* the host has ended before the run has begun */
-        return tn_get_int(exchange->task, "created_ms", 0) + MCPS_TASK_BEGIN_MS < now_ms() ? TASK_FAILED : TASK_WORKING;
+        return task_number(exchange->task, "created_ms") + MCPS_TASK_BEGIN_MS < now_ms() ? TASK_FAILED : TASK_WORKING;
     if (serving_true(tn_get(exchange->record, "expired"))) return TASK_FAILED;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (serving_is(tn_get(exchange->record, "status"), rows[i].thread)) return rows[i].status;
@@ -141,8 +148,13 @@ void task_read(struct exchange *exchange, void (*then)(struct exchange *exchange
 
 /* ---- One change after the other ---- */
 
+bool task_same_user(const struct exchange *a, const struct exchange *b) {
+    size_t length = strcspn(a->owner, "\n");
+    return strncmp(a->owner, b->owner, length + 1) == 0;
+}
+
 static bool same_task(const struct exchange *a, const struct exchange *b) {
-    return a != b && strcmp(a->task_id, b->task_id) == 0 && strcmp(a->owner, b->owner) == 0;
+    return a != b && strcmp(a->task_id, b->task_id) == 0 && task_same_user(a, b);
 }
 
 static void hold_now(void *argument) {
@@ -230,7 +242,7 @@ void task_read_result(struct exchange *exchange,
 
 tn_value task_questions(const struct exchange *exchange) {
     tn_value plain = questions_new(tn_get(exchange->record, "interrupts")), made = tn_build("[]");
-    int64_t round = tn_get_int(exchange->task, "round", 0);
+    int64_t round = task_number(exchange->task, "round");
     for (uint64_t i = 0, count = tn.value->count(plain); i < count; i++) {
         tn_value question = tn_retain(tn.value->at(plain, i));
         char key[200];
@@ -251,7 +263,7 @@ void task_write_take(struct exchange *exchange, tn_value task,
                      void (*step)(struct exchange *exchange, bool ok, tn_value value)) {
     tn_release(exchange->task);
     exchange->task = task;
-    int64_t seconds = tn_get_int(task, "ttl_ms", 0) / 1000 + MCPS_TASK_KEPT_S;
+    int64_t seconds = task_number(task, "ttl_ms") / 1000 + MCPS_TASK_KEPT_S;
     task_ask_take(exchange, "memory/put",
                   tn_build("{s:V, s:s, s:v, s:b, s:I}", "namespace", tasks_namespace(), "key", exchange->task_id,
                            "value", task, "text", 0, "ttl_seconds", seconds),

@@ -49,6 +49,10 @@ void task_set_id(struct exchange *exchange, const char *id);
 /* The client has declared io.modelcontextprotocol/tasks; otherwise false and *problem. */
 bool task_check_extension(const struct exchange *exchange, struct problem *problem);
 bool task_has_expired(tn_value task);
+/* A member of the memory, which is not negative, and small enough to be added to a time. */
+int64_t task_number(tn_value task, const char *name);
+/* Whether two requests reach the same tasks: those of their owner, whose keys can be several. */
+bool task_same_user(const struct exchange *a, const struct exchange *b);
 /* Removes what is left of a task whose time is over, or that has not begun. */
 void task_remove(const struct exchange *exchange, const char *id);
 /* The run has started: it cannot be closed inside of its handler. */

@@ -127,7 +127,7 @@ static tn_value known_capabilities(tn_value declared) {
 static uint64_t others_begin(const struct exchange *exchange) {
     uint64_t count = 0;
     for (const struct exchange *other = exchange->plugin->exchanges; other != NULL; other = other->next)
-        count += other != exchange && other->begins_task && strcmp(other->owner, exchange->owner) == 0;
+        count += other != exchange && other->begins_task && task_same_user(other, exchange);
     return count;
 }
 

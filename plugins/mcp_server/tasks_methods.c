@@ -196,7 +196,7 @@ static tn_value merge_responses(const struct exchange *exchange, tn_value questi
 
 static tn_value next_round(const struct exchange *exchange) {
     tn_value task = value_without(exchange->task, "responses");
-    return tn_set_take(task, "round", tn_int(tn_get_int(exchange->task, "round", 0) + 1));
+    return tn_set_take(task, "round", tn_int(task_number(exchange->task, "round") + 1));
 }
 
 static void update_with_entry(struct exchange *exchange) {

@@ -1,6 +1,7 @@
 """Calls of tools as tasks, of both versions. Arguments: the URL, two keys of different owners, and the tasks that the first
 part has printed: the second part runs after the server was killed."""
 import concurrent.futures
+import os
 import sys
 import time
 
@@ -90,13 +91,20 @@ def test_questions():
 
 
 def test_answers_at_the_same_time():
-    for _ in range(3):
+    """Also by two keys of one user."""
+    for keys_of_user in ((ADA, ADA, ADA, ADA), (ADA, os.environ["SECOND_OF_ADA"]), (os.environ["SECOND_OF_ADA"], ADA)):
         both = begin("multi_input")
-        keys = list(until(both, "input_required")["inputRequests"])
-        assert len(keys) == 2
+        asked = list(until(both, "input_required")["inputRequests"])
+        assert len(asked) == 2
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda key: update(both, **{key: accept(name=key)}), keys * 2))
+            list(pool.map(lambda name, key: update(both, key, **{name: accept(name=name)}), asked * 2, keys_of_user))
         assert until(both, "completed")["result"]["content"][0]["text"] == "first second"
+
+
+def test_numbers_that_are_too_large():
+    written = "0123456789abcdef0123456789abcdef"
+    assert result(task("get", written))["status"] == "working"
+    update(written, unknown=accept())
 
 
 # ---- 2025-11-25 ----

@@ -313,14 +313,32 @@ static void test_due_times_that_were_missed(void **state) {
     assert_int_equal(runs_of(users.a), 0);
     start();
     run_for(1000);
-    assert_int_equal(runs_of(users.a), 2); /* one for all that were missed; the other was due before its end */
+    assert_int_equal(runs_of(users.a), 1); /* one for all that were missed */
     is_member(hourly, "next_at", "2026-01-01T11:00:00.000Z");
     is_member(ended, "next_at", NULL);
+    is_member(ended, "last_at", NULL);
+    is_member(ended, "error", "no host served the graph at the last due time, and the schedule has ended");
     value_unref(change(users.a, off, "\"enabled\":true"));
     run_for(1000);
-    assert_int_equal(runs_of(users.a), 2); /* it starts afresh */
+    assert_int_equal(runs_of(users.a), 1); /* it starts afresh */
     run_for(HOUR_MS);
-    assert_int_equal(runs_of(users.a), 4);
+    assert_int_equal(runs_of(users.a), 3);
+    end();
+}
+
+static void test_the_operator_in_the_thread_of_a_user(void **state) {
+    char id[256], params[400];
+    (void)state;
+    begin("memory");
+    start();
+    make_at(users.served.client, "{\"document\":\"graph:hello\",\"config\":{\"thread_id\":\"@a:mine\"}}", 1000, id);
+    run_for(2000);
+    tn_value schedule = get(users.served.client, id);
+    snprintf(params, sizeof params, "{\"run_id\":\"%s\"}", value_chars(value_get(schedule, "run_id"), NULL));
+    tn_value run = call_as(&users, users.served.client, "run/get", params);
+    is_text(run, "thread_id", "@a:mine");
+    value_unref(run);
+    value_unref(schedule);
     end();
 }
 
@@ -455,6 +473,7 @@ int main(void) {
         cmocka_unit_test(test_due_times_start_runs),
         cmocka_unit_test(test_due_times_that_were_missed),
         cmocka_unit_test(test_a_key_that_may_not),
+        cmocka_unit_test(test_the_operator_in_the_thread_of_a_user),
         cmocka_unit_test(test_mistakes_of_documents_are_the_operators),
         cmocka_unit_test(test_many_at_once),
         cmocka_unit_test(test_two_hosts_claim_a_due_time_once),

@@ -2,6 +2,8 @@
  * thread_truncate_test.c - thread/truncate: a thread is as it was after a checkpoint, and continues from there; only
  * its state is left, and it continues; what it asks stays.
  */
+#include "host/data/store/store.h"
+#include "host/data/store/store_collections.h"
 #include "tests/unit/owner_fixture.h"
 
 static struct users users;
@@ -40,6 +42,23 @@ static void is_status(const char *thread, const char *status) {
     value_unref(record);
 }
 
+/* Of the thread `t`. */
+static int64_t version(void) {
+    struct error error = ERROR_INIT;
+    struct store *store = host_store(users.served.host, &error);
+    tn_value found = NULL;
+    assert_int_equal(store_query_wait(store, store_get(STORE_THREADS, "@a:t"), &found, &error), TN_OK);
+    int64_t of = value_to_int(value_get(found, "version"));
+    value_unref(found);
+    return of;
+}
+
+static void changes_nothing(const char *params) {
+    int64_t before = version();
+    value_unref(ask("thread/truncate", params));
+    assert_int_equal(version(), before);
+}
+
 static void count_to(const char *more) { value_unref(run_as(&users, users.a, "use", more)); }
 
 static void resume(const char *document, const char *more) {
@@ -66,6 +85,7 @@ static void check(const char *store) {
     resume("use", "\"config\":{\"thread_id\":\"t\"}");
     assert_int_equal(checkpoints_of("t"), whole);
     is_state("{\"thread_id\":\"t\"}", "{\"i\":5,\"n\":5}");
+    changes_nothing("{\"thread_id\":\"t\"}");
     /* The whole second run is undone. */
     count_to("{\"input\":{\"n\":8},\"config\":{\"thread_id\":\"t\"}}");
     is_state("{\"thread_id\":\"t\"}", "{\"i\":8,\"n\":8}");
@@ -80,6 +100,8 @@ static void check(const char *store) {
     assert_int_equal(checkpoints_of("t"), 1);
     is_state("{\"thread_id\":\"t\"}", "{\"i\":5,\"n\":5}");
     is_status("t", "done");
+    changes_nothing("{\"thread_id\":\"t\",\"history\":false}");
+    changes_nothing("{\"thread_id\":\"t\",\"seq\":0}");
     count_to("{\"input\":{\"n\":7},\"config\":{\"thread_id\":\"t\"}}");
     is_state("{\"thread_id\":\"t\"}", "{\"i\":7,\"n\":7}");
     snprintf(params, sizeof params, "{\"thread_id\":\"t\",\"seq\":%zu}", checkpoints_of("t"));

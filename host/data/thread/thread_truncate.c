@@ -106,6 +106,13 @@ static int32_t cut_file(const struct thread_job *job, int64_t oldest, tn_value *
     return status;
 }
 
+/* Whether a checkpoint is removed, or counted anew. Otherwise nothing is written: the state may be large. */
+static bool changes(const struct thread_job *job, tn_value record) {
+    int64_t head = thread_record_int(record, "head", -1);
+    if (head < 0 || (job->seq != THREAD_HEAD && job->seq != head)) return true;
+    return job->replace && head > 0;
+}
+
 static int32_t thread_run_truncate(struct session *session, void *user, tn_value *result, struct error *error) {
     const struct thread_job *job = user;
     tn_value found = NULL, file = NULL;
@@ -114,7 +121,11 @@ static int32_t thread_run_truncate(struct session *session, void *user, tn_value
     tn_value record = value_get(found, "value");
     if (status == TN_OK) status = thread_owner_check(job->store, job->id, record, error);
     if (status == TN_OK) status = thread_owner_check_remote(session, job->id, record, error);
-    if (status == TN_OK) status = thread_file_read(session, job->id, &file, error);
+    if (status != TN_OK || !changes(job, record)) {
+        value_unref(found);
+        return status;
+    }
+    status = thread_file_read(session, job->id, &file, error);
     if (status == TN_OK) status = cut_file(job, thread_record_int(record, "oldest", 0), &file, error);
     if (status == TN_OK) status = thread_file_write(session, job->id, file, found, error);
     value_unref(file);

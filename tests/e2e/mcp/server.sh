@@ -42,6 +42,9 @@ plugins: {config: {tenon.mcp_server: {threads: true, state_secret: {secret: MCP_
 Y
 export MCP_STATE=a-secret-of-the-test
 ada=$(tenon key create ada) bob=$(tenon key create bob)
+export SECOND_OF_ADA=$(tenon key create second --owner ada)
+large=9223372036854775807 # the user can write these memories by other protocols
+tenon memory put @ada/mcp/tasks 0123456789abcdef0123456789abcdef "{\"created_ms\": $large, \"ttl_ms\": $large, \"round\": $large}"
 serve() {
     serve_start serve
     url=$address/mcp

@@ -100,3 +100,17 @@ assert contents(expect(200, "POST", of + "/runs/wait", {"assistant_id": "chat", 
 assert expect(200, "POST", "/threads/prune", {"thread_ids": ids}) == {"pruned_count": 2}
 for path in (of, other):
     expect(404, "GET", path)
+
+# What the user has written as a memory of a run by another protocol: no time, and events that are none.
+of, run = new_thread(), "00000000-0000-4000-b000-000000000001"
+names = ["langgraph", "runs", of.split("/")[-1]]
+saved = {"status": "success", "assistant_id": "chat", "created_at": "\u00fc" * 100, "kwargs": {}}
+expect(200, "POST", "/api/memory/put", {"namespace": names, "key": run, "value": saved})
+names = ["langgraph", "events", names[2], run]
+events = [{"id": "1", "event": 7}, 7, {"id": "3", "event": "values", "data": "last"}]
+expect(200, "POST", "/api/memory/put", {"namespace": names, "key": "1", "value": {"events": events}})
+headers = {"x-api-key": KEY, "last-event-id": "-1"}
+with urllib.request.urlopen(urllib.request.Request(f"{URL}{of}/runs/{run}/stream", headers=headers), timeout=60) as stream:
+    text = stream.read().decode()
+assert text == 'event: values\nid: 3\ndata: last\n\n', text
+assert expect(200, "GET", f"{of}/runs/{run}")["status"] == "success"
