@@ -33,7 +33,8 @@
 #define SHARE_SIZE  (64u << 20) /* bytes of the bodies of one user's runs that wait */
 #define WAITING_MAX 100u        /* runs of one thread that wait for another one */
 #define LOG_MAX     (4u << 20)  /* bytes of the events of one run, roughly */
-#define UNSAVED_MAX (16u << 20) /* bytes of the events of one run while the store does not take them */
+#define UNSAVED_MAX (16u << 20) /* the same while the store or a client does not take them */
+#define EXCESS_MAX  (128u << 20) /* bytes above LOG_MAX of all runs that clients have not received */
 #define STEPS_MAX   1000u       /* updates of a new thread */
 #define BATCH_MAX   100u        /* runs of one batch */
 #define LIST_MAX    1000        /* threads or runs that one search reads */
@@ -126,6 +127,7 @@ struct langgraph {
     struct run *runs; /* the newest first */
     uint32_t count, ended;
     uint64_t ended_size;          /* bytes of those that have ended */
+    uint64_t excess;              /* of the others: bytes of their logs above LOG_MAX */
     uint64_t subscription;        /* to schedule/started; 0: none */
     const struct tn_http_1 *http; /* NULL: there are no webhooks */
     tn_value hooks_allow;

@@ -8,6 +8,7 @@ void run_free(struct run *run) {
     while (*link != run) link = &(*link)->next;
     *link = run->next;
     run->langgraph->count--;
+    run->langgraph->excess -= run->excess;
     if (run->ended) {
         run->langgraph->ended--;
         run->langgraph->ended_size -= run->size;
@@ -58,6 +59,7 @@ static void note_ended(struct run *run) {
     run->size += run->log_size + serving_json_size(run->result);
     run->langgraph->ended++;
     run->langgraph->ended_size += run->size;
+    run_count_excess(run);
 }
 
 static bool of_thread(const struct run *run, const char *owner, const char *thread) {

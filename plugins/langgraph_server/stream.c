@@ -193,16 +193,36 @@ uint64_t run_event_size(tn_value event) {
     return 200 + (tn_chars(data, &length) != NULL ? length : serving_json_size(data));
 }
 
+/* The number of the first events that every follower has received. */
+static uint64_t log_received(const struct run *run) {
+    uint64_t received = tn.value->count(run->log);
+    for (const struct follower *follower = run->followers; follower != NULL; follower = follower->next)
+        if (follower->kind == FOLLOW && follower->position - run->log_first < received)
+            received = follower->position - run->log_first;
+    return received;
+}
+
+void run_count_excess(struct run *run) {
+    uint64_t excess = !run->ended && run->log_size > LOG_MAX ? run->log_size - LOG_MAX : 0;
+    run->langgraph->excess += excess - run->excess;
+    run->excess = excess;
+}
+
+/* Removes the older half; of what a client has not received, only if it is too much. */
 static void log_trim(struct run *run) {
     if (run->resumable && run->log_size > UNSAVED_MAX) { /* the store takes nothing: clients get what was made */
         run->resumable = false;
         run_pump(run);
     }
+    run_count_excess(run);
+    bool much = run->log_size > UNSAVED_MAX || run->langgraph->excess > EXCESS_MAX;
     uint64_t cut = tn.value->count(run->log) / 2;
     if (run->resumable && cut > run->saved + 1 - run->log_first) cut = run->saved + 1 - run->log_first;
+    if (!much && cut > log_received(run)) cut = log_received(run);
     if (run->log_size <= LOG_MAX || cut == 0) return;
     for (uint64_t i = 0; i < cut; i++) run->log_size -= run_event_size(tn.value->at(run->log, i));
     if (tn.value->splice(&run->log, 0, cut, NULL) == TN_OK) run->log_first += cut;
+    run_count_excess(run);
 }
 
 void run_add_event(void *user, const char *name, tn_value data) {

@@ -45,6 +45,7 @@ struct run {
     struct follower *followers;
     tn_value log; /* [{id, event, data: JSON as a text}] */
     uint64_t log_first, log_size;
+    uint64_t excess; /* bytes of the log above LOG_MAX, before the end */
     tn_value result;
     bool stateless, cancel_on_disconnect;
     bool delayed, cancelling; /* `after_seconds` have not passed; run_cancel was called */
@@ -67,6 +68,7 @@ struct run {
 void run_set_status(struct run *run, const char *status);
 void run_add_event(void *run, const char *name, tn_value data);
 uint64_t run_event_size(tn_value event);
+void run_count_excess(struct run *run); /* `log_size` or `ended` has changed */
 void run_pump(struct run *run);
 void follower_remove(struct follower *follower);
 void follower_end_wait(struct follower *follower); /* run_await: no effect before the end */

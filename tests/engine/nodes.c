@@ -382,13 +382,17 @@ static void *complete_pending(void *unused) {
         struct pending taken = pending[at];
         pending[at] = pending[--pending_count];
         pthread_mutex_unlock(&lock);
+        /* `tn` is not used after the end of the task: another host that loads this plugin then sets it again. */
+        const tn_value_1 *value = tn.value;
         if (taken.fail == NULL) {
             tn.task->write(taken.task, taken.channel, taken.value);
             tn.task->complete(taken.task, NULL);
         } else {
-            tn_fail(taken.task, taken.fail, "failing as configured");
+            tn_value error = tn_error(taken.fail, "failing as configured");
+            tn_fail_with(taken.task, error);
+            value->release(error);
         }
-        tn_release(taken.value);
+        value->release(taken.value);
     }
     return NULL;
 }

@@ -89,6 +89,10 @@ expect(404, "GET", f"/threads/{made}/state/{NOWHERE}")
 expect(404, "GET", f"/threads/{made}/runs/{NOWHERE}")
 expect(404, "GET", f"/threads/{thread}/runs/{run}")
 
+# A client receives all events, also if two of them are larger than what is kept of a run.
+status, _, text = call("POST", "/runs/stream", {"assistant_id": "steps", "input": {"trace": "x" * 2500000}, "stream_mode": ["values", "updates"]})
+assert status == 200 and [len(json.loads(line[6:]).get("trace", ())) for line in text.split("\n") if line.startswith("data: {\"trace\"")] == [1, 2, 3, 4], text[-300:]
+
 # The namespace of the plugin is closed.
 expect(422, "PUT", "/store/items", {"namespace": ["langgraph", "threads"], "key": thread, "value": {}})
 expect(422, "GET", f"/store/items?namespace=langgraph.threads&key={thread}")
