@@ -34,7 +34,7 @@
 #define WAITING_MAX 100u        /* runs of one thread that wait for another one */
 #define LOG_MAX     (4u << 20)  /* bytes of the events of one run, roughly */
 #define UNSAVED_MAX (16u << 20) /* the same while the store or a client does not take them */
-#define EXCESS_MAX  (128u << 20) /* bytes above LOG_MAX of all runs that clients have not received */
+#define EXCESS_MAX  (1u << 27)  /* bytes above LOG_MAX of all runs that clients have not received */
 #define STEPS_MAX   1000u       /* updates of a new thread */
 #define BATCH_MAX   100u        /* runs of one batch */
 #define LIST_MAX    1000        /* threads or runs that one search reads */
