@@ -158,6 +158,7 @@ static void open_host(bool isolated) {
 }
 
 static void close_host(void) {
+    workers_settle(host_loop(host)); /* the task of a worker can end before the worker returns */
     host_free(host);
     for (struct answer *answer = answers, *next; answer; answer = next) {
         next = answer->next;

@@ -7,6 +7,8 @@ for name in ada bob; do
 done
 run tenon key create eve --scope read --owner ada
 eve=$(grep -o 'tn_[A-Za-z0-9_-]*' "$work/out" | head -n 1)
+# Longer than the requests that are made meanwhile.
+sed 's/name: slow/name: slower/; s/delay_ms: 15/delay_ms: 100/' graphs/slow.yaml >graphs/slower.yaml
 web_start
 # call KEY METHOD PATH [DATA]: the body is in the file `body`, the status in $status
 call() {
@@ -34,7 +36,7 @@ grep -q '"delta":"1' body || fails "Bob continues the chat of Ada"
 call "$bob" POST '/api/chat?graph=chat' "$(message @ada:same hello)"
 expect_status 404
 # An active answer of Ada: Bob can neither read nor cancel it; Eve, who may read for Ada, can read it only.
-curl -sN -m 60 -o ada.sse -X POST "$url/api/chat?graph=slow" -H "Authorization: Bearer $ada" -H 'Content-Type: application/json' -d "$(message active go)" &
+curl -sN -m 60 -o ada.sse -X POST "$url/api/chat?graph=slower" -H "Authorization: Bearer $ada" -H 'Content-Type: application/json' -d "$(message active go)" &
 client=$!
 wait_until grep -qs '"delta"' ada.sse
 call "$bob" GET /api/chat/active/stream

@@ -1,6 +1,6 @@
 # A run that is cancelled cancels its research at the service: while it is followed, polled, and created.
 document followed.yaml 'input_key: question'
-document polled.yaml 'input_key: question, stream: false, poll_interval_ms: 1'
+document polled.yaml 'input_key: question, stream: false, poll_interval_ms: 500' # the signal must come while a request for the state waits
 
 has_lines() { [ -e log ] && [ "$(wc -l <log)" -ge "$1" ]; }
 cancels() { count POST v1_work1/cancel; }
