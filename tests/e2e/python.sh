@@ -22,7 +22,7 @@ sed -n '/^```sh store$/,/^```$/{/^```/!p}' README.md >store.sh
 expect_in out "ada "
 for check in wordcount.py "store.py --allow-drafts"; do
     # shellcheck disable=SC2086
-    run tenon plugin check $check
+    run tenon plugin check $check --timeout 120 # a busy machine
     expect_code 0 && expect_in err "no problems found"
 done
 cd ..

@@ -7,7 +7,7 @@ trap 'rm -rf "$TMPDIR" "$work"' EXIT
 echo 'plugins: {drafts: [acme.folder]}' >tenon.yaml
 defect() {
     cp "$(plugin bad_store)" "$1.so"
-    run tenon plugin check "$1.so"
+    run tenon plugin check "$1.so" --timeout 120
 }
 defect none
 expect_code 0 && expect_in err "no problems found" && expect_not_in err note
@@ -29,7 +29,7 @@ expect_code 4 && expect_in err "a commit must see the commits of other processes
 # A program is isolated, and its clock is the real one.
 if command -v python3 >"$work/which"; then
     cp "$SOURCE/samples/python/store.py" "$SOURCE/samples/python/store.py.tenon.json" .
-    run tenon plugin check store.py --allow-drafts
+    run tenon plugin check store.py --allow-drafts --timeout 120
     expect_code 0 && expect_in err "no problems found" && expect_in err "note[PROGRAM]"
 fi
 run tenon plugin check "$BINARY/lib/tenon/plugins/memory.so"
