@@ -210,16 +210,17 @@ void run_count_excess(struct run *run) {
 
 /* Removes the older half; of what a client has not received, only if it is too much. */
 static void log_trim(struct run *run) {
+    if (run->log_size <= LOG_MAX) return;
     if (run->resumable && run->log_size > UNSAVED_MAX) { /* the store takes nothing: clients get what was made */
         run->resumable = false;
         run_pump(run);
     }
     run_count_excess(run);
     bool much = run->log_size > UNSAVED_MAX || run->langgraph->excess > EXCESS_MAX;
-    uint64_t cut = tn.value->count(run->log) / 2;
+    uint64_t cut = tn.value->count(run->log) / 2, received = log_received(run);
     if (run->resumable && cut > run->saved + 1 - run->log_first) cut = run->saved + 1 - run->log_first;
-    if (!much && cut > log_received(run)) cut = log_received(run);
-    if (run->log_size <= LOG_MAX || cut == 0) return;
+    if (!much && cut > received) cut = received;
+    if (cut == 0) return;
     for (uint64_t i = 0; i < cut; i++) run->log_size -= run_event_size(tn.value->at(run->log, i));
     if (tn.value->splice(&run->log, 0, cut, NULL) == TN_OK) run->log_first += cut;
     run_count_excess(run);
